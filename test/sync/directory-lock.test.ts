@@ -1,4 +1,4 @@
-/** One sync at a time in a directory, also where processes do not see each other. */
+/** One sync at a time in a directory, even when processes do not see each other. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /** Tests that a hostile service, or another party in its place, does no harm to the machine that runs `sync`. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -67,7 +67,7 @@ const targets: [string, () => Target][] = [
   ...((await hasSqlite()) ? [['SQLite', sqliteTarget] satisfies [string, () => Target]] : []),
 ]
 
-/** Closes the array of records, and names another table. It dropped the integrator's table. */
+/** Closes the array of records, and names another table. */
 const sql = 'tenants; drop table public.integrator; delete from voucher_gateway_copy.tenants'
 const change = { tenantId: 1, pass: 1 }
 const closing =
@@ -135,15 +135,6 @@ function set(answers: Answers, place: string, value: unknown): void {
 }
 
 describe.each(targets)('a copy in %s', (_, createTarget) => {
-  test('is made of an honest service', async () => {
-    const { place, ...options } = createTarget()
-    service.answers = honestAnswers()
-    expect(await sync(service.url, 'token', place, options)).toMatchObject({ code: 0, error: undefined })
-    expect(Object.keys(await place.read())).toHaveLength(2 + 2 * 5)
-    expect(await sync(service.url, 'token', place, options)).toMatchObject({ code: 0, error: undefined })
-    expect(Object.keys(await place.read())).toHaveLength(2 + 2 * 4)
-  })
-
   test('accepts only ids, instants, cursors and lists, and names the invalid field', async () => {
     const attack = fc.asyncProperty(fc.constantFrom(...fields), values, async ([field, isRight, at], value) => {
       const { place, surroundings, ...options } = createTarget()
@@ -202,7 +193,6 @@ describe('a symbolic link in a copy is not followed', () => {
     ['a file', 'purchased-vouchers/1.ndjson'],
     ['a file that is being written', 'purchased-vouchers/1.ndjson.tmp'],
     ['a checkpoint', '.sync/checkpoint.json'],
-    ['a checkpoint that is being written', '.sync/checkpoint.json.tmp'],
     ['a journal', '.sync/journal-3.ndjson'],
   ])('%s', async (_, name) => {
     const { place } = directoryTarget()
@@ -221,13 +211,5 @@ describe('a symbolic link in a copy is not followed', () => {
     const { code, error } = await sync(service.url, 'token', place)
     expect([code, error]).toMatchObject([1, { message: expect.stringContaining(`${path} is a symbolic link`) }])
     expect(contentOf()).toEqual(before)
-  })
-
-  test('but the copy itself may be one', async () => {
-    const { place } = directoryTarget()
-    mkdirSync(`${place.to}-elsewhere`)
-    symlinkSync(`${place.to}-elsewhere`, place.to)
-    expect((await sync(service.url, 'token', place)).code).toBe(0)
-    expect(Object.keys(await place.read()).length).toBeGreaterThan(1)
   })
 })

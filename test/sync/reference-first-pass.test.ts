@@ -6,6 +6,7 @@ import type { SyncEvent } from '../../packages/sync/src/event.ts'
 import { createApp } from '../support/app.ts'
 import { directoryPlace, postgresPlace, readService } from '../support/copies.ts'
 import { listen } from '../support/free-port.ts'
+import { projected } from '../support/projected.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
 const { database, build, origin, chain } = await createWorld(1_200, { EXPORTS_PER_HOUR: '1' })
@@ -56,16 +57,14 @@ describe('a service that runs trusted documents only', async () => {
   const { app } = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
   const trusted = await app.listen({ host: '127.0.0.1', port: 0 })
 
-  test('is copied, and followed', async () => {
+  test('is copied', async () => {
     const other = await build.token([chain])
     const place = directoryPlace()
-    for (let time = 0; time < 2; time++) {
-      expect(await sync(trusted, other.secret, place)).toMatchObject({ code: 0, error: undefined })
-      expect(await place.read()).toEqual(source)
-    }
+    expect(await sync(trusted, other.secret, place)).toMatchObject({ code: 0, error: undefined })
+    expect(await place.read()).toEqual(source)
   })
 
-  test('and does not trust the documents of this client refuses it, also while a watch runs', async () => {
+  test('and does not trust the documents of this client refuses it, even during a watch', async () => {
     const message = 'Only trusted documents run here: send the documentId of one instead of a query.'
     const body = JSON.stringify({ errors: [{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }] })
     const url = await startProxy(path => path.startsWith('/graphql'), 403, body, trusted)
@@ -85,4 +84,22 @@ test('a cursor that the service does not know makes the reading begin again', as
   expect(changed).toHaveLength(1)
   expect((await sync(origin, secret, place)).code).toBe(0)
   expect(await place.read()).toEqual(source)
+})
+
+test.each([
+  ['404 with a page', 404, '<h1>default backend - 404</h1>'],
+  ['403 in JSON', 403, '{"message":"Forbidden"}'],
+])('a copy keeps its tenants when a proxy answers %s in the place of the service', async (_, status, body) => {
+  let isAway = false
+  const url = await startProxy(path => isAway && path.includes(`/tenants/${chain}/`), status, body)
+  const other = await build.token([chain])
+  const place = directoryPlace()
+  expect((await sync(url, other.secret, place)).code).toBe(0)
+  const before = await place.read()
+  await build.voucher(chain)
+  await projected(database.pool)
+  isAway = true
+  const { code, events } = await sync(url, other.secret, place)
+  expect([code, events.filter(({ event }) => event === 'left')]).toEqual([3, []])
+  expect(await place.read()).toEqual(before)
 })

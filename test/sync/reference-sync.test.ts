@@ -1,6 +1,6 @@
 /** The rounds of the reference sync, against the service over HTTP, for each kind of store that this Node has. */
 import { describe, expect, test } from 'vitest'
-import { Checkpoint, tenantKey } from '../../packages/sync/src/checkpoint.ts'
+import { Checkpoint } from '../../packages/sync/src/checkpoint.ts'
 import type { SyncEvent } from '../../packages/sync/src/event.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
 import { directoryPlace, everyPlace, postgresPlace, readService } from '../support/copies.ts'
@@ -17,18 +17,12 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
   test('has all records after the first pass, which a stop interrupts', async () => {
     const stopped = await run({ stopAt: (event: SyncEvent) => event.event === 'progress' && event.received === 50 })
     expect([stopped.code, stopped.events.at(-1)]).toEqual([130, { event: 'stopped' }])
-    const list = 'purchased-vouchers'
-    const status = await run({ task: 'status' })
-    expect(status).toMatchObject({ code: 7, error: { message: expect.stringContaining('not in step') } })
-    expect(status.events[0]).toMatchObject({ event: 'copy', tenants: 2, server_time: null, age_seconds: null })
-    expect(status.events.filter(({ event }) => event === 'list')).toHaveLength(6)
-    const held = { records: 50, state: 'reading', server_time: null }
-    expect(status.events).toContainEqual({ event: 'list', tenant: chain, list, ...held })
+    expect((await run({ task: 'status' })).code).toBe(7)
     const dry = await run({ task: 'dry run' })
+    const list = 'purchased-vouchers'
     expect(dry.events).toContainEqual({ event: 'would_read', tenant: chain, list, count: 70 })
     const finished = await run()
     expect(finished).toMatchObject({ code: 0, error: undefined })
-    expect(finished.events[0]).toMatchObject({ event: 'start', resumed: true })
     // The first pages of the voucher list were not read again.
     const vouchers = finished.events.filter(event => event.event === 'progress' && event.received > 100)
     expect(vouchers).toMatchObject([{ tenant: chain, list, received: 120, done: true }])
@@ -41,7 +35,6 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect((await run({ task: 'status' })).code).toBe(7)
     expect((await run()).code).toBe(0)
     expect((await run({ task: 'status' })).code).toBe(0)
-    await expectInStep()
   })
 
   test('follows changes, additions, deletions, moves and withdrawn consent', async () => {
@@ -55,7 +48,6 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect(code).toBe(0)
     expect(events.at(-1)).toMatchObject({ event: 'in_step', received: 3, removed: 3 })
     await expectInStep()
-    expect((await run()).events.at(-1)).toMatchObject({ event: 'in_step', removed: 0 })
   })
 
   test('follows tenants that come and leave', async () => {
@@ -65,9 +57,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     const { code, events } = await run()
     expect(code).toBe(0)
     expect(events).toContainEqual({ event: 'left', tenant: venue })
-    const records = await place.read()
-    expect(Object.keys(records).filter(key => key.split(' ')[1] === String(venue))).toEqual([])
-    expect(Object.keys(records)).toContain(`tenants ${added} ${added}`)
+    expect(Object.keys(await place.read())).toContain(`tenants ${added} ${added}`)
     await expectInStep()
   })
 
@@ -89,9 +79,8 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await platform`update gateway.token set permissions = array_remove(permissions, 'export_customer_information')`
     await expect.poll(async () => (await run()).code).toBe(3)
     await platform`update customer set marketing_opted = false where id = ${customer}`
-    const { code, error } = await run()
     const message = expect.stringContaining(`marketing signups of tenant ${chain} any more`)
-    expect([code, error]).toEqual([3, { event: 'error', code: 3, message, request_id: null }])
+    expect(await run()).toMatchObject({ code: 3, error: { message } })
     await platform`update gateway.token set permissions = array_append(permissions, 'export_customer_information')`
     await expect.poll(async () => (await run()).code).toBe(0)
     await expectInStep()
@@ -120,7 +109,6 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect((await run()).code).toBe(0)
     const { code, events } = await sync(address, token.secret, place)
     expect([code, events[1]]).toEqual([0, { event: 'moved', from: origin, url: address }])
-    expect(events.at(-1)).toMatchObject({ event: 'in_step', received: expect.any(Number) })
     await platform`select gateway.require_full_pass()`
     expect(await run()).toMatchObject({ code: 2, error: { message: expect.stringContaining('restored or copied') } })
     expect((await run({ full: true, stopAt: ({ event }) => event === 'moved' })).code).toBe(130)
@@ -134,29 +122,6 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     const { code, error } = await sync(other.origin, other.token.secret, place)
     expect([code, error]).toMatchObject([2, { message: expect.stringContaining(`holds a copy of ${origin}`) }])
   })
-})
-
-test.each([
-  ['are read again', false],
-  ['that are no longer complete lead to a full pass', true],
-])('removals %s when the service does not know the cursor any more', async (_case, isIncomplete) => {
-  const { database, sold, copyIn } = await createWorld()
-  const place = directoryPlace()
-  const { run, expectInStep } = copyIn(place)
-  expect((await run()).code).toBe(0)
-  await database.platform`delete from purchased_voucher where id = ${sold[0]!}`
-  const store = await readTarget(place.to, '')!.open()
-  const { tenants } = new Checkpoint(store.positions)
-  for (const [tenantId, { removals, lists }] of tenants) {
-    const reading = { cursor: 'of another service', until: removals.bound }
-    await store.commit([], new Map([[tenantKey(tenantId), { lists, removals: { ...removals, reading } }]]))
-  }
-  await store.close()
-  if (isIncomplete) await database.platform`select gateway.require_full_pass()`
-  const { code, error, events } = await run()
-  expect([code, error]).toEqual([0, undefined])
-  expect(events.filter(({ event }) => event === 'full_pass')).toHaveLength(isIncomplete ? 1 : 0)
-  await expectInStep()
 })
 
 test('a schema in PostgreSQL may have the name of a word of SQL', async () => {
@@ -201,11 +166,8 @@ describe('a token', async () => {
     const place = directoryPlace()
     const { code, events } = await sync(origin, secret, place)
     expect(code).toBe(0)
-    expect(events).toContainEqual({
-      event: 'skipped',
-      list: 'marketing-signups',
-      message: expect.stringContaining('export_customer_information'),
-    })
+    const message = expect.stringContaining('export_customer_information')
+    expect(events).toContainEqual({ event: 'skipped', list: 'marketing-signups', message })
     expect(await place.read()).toEqual(await readService(origin, secret, ['catalog-vouchers', 'purchased-vouchers']))
     const lists = new Set(['marketing-signups'] as const)
     const asked = await sync(origin, secret, directoryPlace(), { selection: { tenants: null, lists } })
@@ -215,10 +177,9 @@ describe('a token', async () => {
   test('for other tenants than those asked for gives a copy of the rest, and exit code 3', async () => {
     const { secret } = await build.token([chain, venue])
     const place = directoryPlace()
-    const { code, error } = await sync(origin, secret, place, {
-      selection: { tenants: new Set([venue, 999_999]), lists: null },
-    })
-    expect([code, error]).toMatchObject([3, { message: expect.stringContaining('999999') }])
+    const selection = { tenants: new Set([venue, 999_999]), lists: null }
+    const found = await sync(origin, secret, place, { selection })
+    expect(found).toMatchObject({ code: 3, error: { message: expect.stringContaining('999999') } })
     const tenants = new Set(Object.keys(await place.read()).map(key => key.split(' ')[1]))
     expect(tenants).toEqual(new Set([String(venue)]))
   })

@@ -4,26 +4,12 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Positions, tenantKey } from '../../packages/sync/src/checkpoint.ts'
 import type { Change, Store, StoredRecord } from '../../packages/sync/src/store.ts'
-import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
 import { directoryPlace, everyPlace, type Place } from '../support/copies.ts'
-import type { TestDatabase } from '../support/database.ts'
 import { createWorld } from '../support/reference-sync.ts'
 
 const schema = 'voucher_gateway_copy'
 const list = 'purchased-vouchers'
-
-/** Replaces a checkpoint by a text, which need not be JSON. */
-const damageCheckpoint: Record<string, (text: string, place: Place, database: TestDatabase) => unknown> = {
-  'a directory': (text, { to }) => writeFileSync(join(to, '.sync/checkpoint.json'), text),
-  PostgreSQL: (text, _place, { platform }) =>
-    platform`update voucher_gateway_copy.sync_position set value = to_jsonb(${text}::text) where key = 'copy'`,
-  async SQLite(text, { to }) {
-    const database = await openSqlite(to.slice('sqlite:'.length))
-    database.prepare(`update sync_position set value = ? where key = 'copy'`).run(text)
-    database.close()
-  },
-}
 
 function damageOf({ to }: Place) {
   async function commit(changes: (store: Store) => Change[] | Promise<Change[]>, positions: Positions = new Map()) {
@@ -46,13 +32,12 @@ function damageOf({ to }: Place) {
           { kind: 'put', list, tenantId, pass: 1, records },
         ]
       }),
-    list: (tenantId: number) => commit(() => [{ kind: 'sweep', list, tenantId, pass: 99 }]),
     position: (tenantId: number) => commit(() => [], new Map([[tenantKey(tenantId), null]])),
   }
 }
 
-describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
-  const { database, build, origin, chain, venue, sold, copyIn } = await createWorld()
+describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
+  const { database, build, origin, chain, sold, copyIn } = await createWorld()
   const { platform } = database
   const place = placeOf(database.url)
   const damage = damageOf(place)
@@ -71,26 +56,14 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect([existsSync(place.to.replace('sqlite:', '')), schemas.length]).toEqual([false, 0])
   })
 
-  test('agrees with the service when it is in step', async () => {
+  test('reports its content and its age, even while a sync uses it', async () => {
     expect((await run()).code).toBe(0)
-    const { code, events } = await verify()
-    expect(code).toBe(0)
-    const agrees = { missing: 0, extra: 0, different: 0, examples: [] }
-    const count = { service: sold.length, copy: sold.length, ...agrees }
-    expect(events).toContainEqual({ event: 'compared', tenant: chain, list, ...count })
-    expect(events.at(-1)).toMatchObject({ event: 'verified', records: sold.length + 4 })
-  })
-
-  test('reports its content and its age, also while a sync uses it', async () => {
+    expect((await verify()).code).toBe(0)
     const store = await readTarget(place.to, schema)!.open()
-    const status = await run({ task: 'status' }).finally(() => store.close())
-    const [copy, ...lists] = status.events
-    const instant = expect.stringMatching(/^20.*Z$/)
-    const age = { server_time: instant, age_seconds: expect.any(Number) }
-    expect(copy).toMatchObject({ event: 'copy', url: origin, tenants: 2, ...age })
-    expect(lists).toHaveLength(6)
-    const held = { records: sold.length, state: 'in_step', server_time: instant }
-    expect(lists).toContainEqual({ event: 'list', tenant: chain, list, ...held })
+    const { events } = await run({ task: 'status' }).finally(() => store.close())
+    expect(events[0]).toMatchObject({ event: 'copy', url: origin, tenants: 2, age_seconds: expect.any(Number) })
+    const held = { records: sold.length, state: 'in_step', server_time: expect.stringMatching(/^20.*Z$/) }
+    expect(events).toContainEqual({ event: 'list', tenant: chain, list, ...held })
   })
 
   test('differs after records were lost, changed and added, which a round does not see; a full pass repairs it', async () => {
@@ -104,10 +77,6 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect(events).toContainEqual({ event: 'compared', tenant: chain, list, ...counts, examples })
     const message = expect.stringMatching(/1 missing, 1 too many, 1 different.*--full/)
     expect([code, error]).toMatchObject([5, { message }])
-    await damage.list(venue)
-    expect((await verify()).events).toContainEqual(
-      expect.objectContaining({ event: 'compared', tenant: venue, list, copy: 0, missing: 1 }),
-    )
     expect(await run({ full: true })).toMatchObject({ code: 0, error: undefined })
     expect((await verify()).code).toBe(0)
     await expectInStep()
@@ -132,10 +101,10 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect(await verify()).toMatchObject({ code: 5, error: { message: expect.stringContaining(`Tenant ${gone}:`) } })
     expect((await run({ full: true })).code).toBe(0)
     expect((await verify()).code).toBe(0)
-    expect(Object.keys(await place.read()).filter(key => key.split(' ')[1] === String(gone))).toEqual([])
+    await expectInStep()
   })
 
-  test('agrees also when the service changes during the comparison', async () => {
+  test('agrees even when the service changes during the comparison', async () => {
     let isDone = false
     const writing = (async () => {
       for (let count = 0; !isDone; count++) {
@@ -164,17 +133,19 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect(await place.read()).toEqual(before)
     expect((await run()).events.at(-1)).toMatchObject({ event: 'in_step', received: 2, removed: 1 })
   })
+})
 
-  test('with an invalid checkpoint gets a clear message', async () => {
-    for (const text of ['', 'garbage', 'null', '[]', '{}', '{"journal":1,"positions":{"tenant/x":{}}}']) {
-      await damageCheckpoint[kind]!(text, place, database)
-      for (const task of ['sync', 'status', 'verify', 'dry run'] as const) {
-        const { code, error } = await run({ task })
-        const sentence = expect.stringMatching(/^The checkpoint \S+ of this copy cannot be read: .*\.$/)
-        expect([text, task, code, error]).toMatchObject([text, task, 1, { message: sentence }])
-      }
-    }
-  })
+test('a directory with an invalid checkpoint gets a clear message', async () => {
+  const { copyIn } = await createWorld(1)
+  const place = directoryPlace()
+  const { run } = copyIn(place)
+  expect((await run()).code).toBe(0)
+  const message = expect.stringMatching(/^The checkpoint \S+ of this copy cannot be read: .*\.$/)
+  for (const text of ['', 'garbage', 'null', '{}', '{"journal":1,"positions":{"tenant/x":{}}}']) {
+    writeFileSync(join(place.to, '.sync/checkpoint.json'), text)
+    for (const task of ['sync', 'status', 'verify', 'dry run'] as const)
+      expect(await run({ task })).toMatchObject({ code: 1, error: { message } })
+  }
 })
 
 test('no command changes a directory that holds other files', async () => {
