@@ -2,14 +2,14 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
+// Node reads it as a process starts: receivers of webhooks in tests have this certificate.
+process.env.NODE_EXTRA_CA_CERTS = `${import.meta.dirname}/test/webhook/receiver.pem`
+
 // graphql has two builds and Vite would choose another one than Node: two copies in one process do not work.
 const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] }
 
-/** Test files that change shared modules, and so need their own module instances. */
-const isolated = ['test/rest/child-policy.test.ts']
-
 /** Starts some forty processes: longer than the other tests take. */
-const samples = ['test/docs/samples.test.ts', 'test/docs/redeeming.test.ts']
+const samples = ['events', 'redeeming', 'samples'].map(name => `test/docs/${name}.test.ts`)
 
 /** These tests explain each statement over tables of many rows, which takes a seventh of the main tests' time. */
 const plans = ['test/db/plans.test.ts']
@@ -20,23 +20,28 @@ const partitions = ['test/db/partitions.test.ts']
 /** It scrapes a service in faults for half a minute: it runs at night. */
 const prometheus = ['test/deploy/metrics.test.ts']
 
-/** What a platform's tables, logins, rows and DDL may do to the gateway: long, and rarely the subject of a change. */
+/**
+ * What a platform's tables, logins, rows and DDL may do to the gateway, and webhooks, which wait for retries: long. They run on the
+ * packaged server, and on the embedded one at night.
+ */
 const platforms = [
-  'test/adopt/{check,keys,replication}.test.ts',
-  'test/projection/{hostile-rows,missing-source,reader-rights,rights,settings,unreadable-source}.test.ts',
+  'test/webhook/*.test.ts',
+  'test/adopt/{check,keys,other-platform,replication}.test.ts',
+  'test/projection/{capture,hostile-rows,rights,unreadable-source}.test.ts',
 ]
 
-/** The packages for integrators: the client, and the command `sync` with its stores. */
+/** What integrators use: the client, the command `sync` with its stores, and streams, which wait for slow readers. */
 const clients = [
   'packages/client/test/**/*.test.ts',
-  'test/sync/{changed-lists,directory-lock,foreign-answers,hostile-service,reference-first-pass,reference-sync,self-check}.test.ts',
+  'test/{export,graphql}/stream.test.ts',
+  'test/sync/{changed-lists,directory-lock,hostile-service,reference-first-pass,reference-sync,self-check}.test.ts',
 ]
 
 /** Needs the programs of the packaged server. */
 const dump = 'test/projection/dump.test.ts'
 
 /** Not run behind a pooler: files that count its statements too, and long ones that hardly use the database. */
-const withoutPooler = ['statements', 'generated-documents', 'limits', 'slow'].map(name => `test/**/${name}.test.ts`)
+const withoutPooler = ['statements', 'generated-documents', 'limits'].map(name => `test/**/${name}.test.ts`)
 
 const common = {
   setupFiles: 'test/support/set-up-file.ts',
@@ -70,14 +75,12 @@ const suites = [
         ...partitions,
         ...platforms,
         ...clients,
-        ...isolated,
       ],
       // Test files share modules: importing them for each file took a third of the time.
       isolate: false,
       ...common,
     },
   },
-  { resolve, test: { name: 'isolated', include: isolated, ...common } },
   { resolve, test: { name: 'platforms', include: platforms, isolate: false, ...common } },
   { resolve, test: { name: 'clients', include: clients, isolate: false, ...common } },
   { resolve, test: { name: 'plans', include: plans, ...common } },
@@ -93,7 +96,7 @@ const suites = [
     test: {
       name: 'pgbouncer',
       include: ['test/{rest,graphql}/**/*.test.ts', 'test/admin/{audit,tokens}.test.ts'],
-      exclude: [...plans, ...isolated, ...withoutPooler],
+      exclude: [...plans, ...withoutPooler],
       isolate: false,
       ...common,
     },
@@ -104,7 +107,7 @@ const suites = [
     test: {
       name: 'packaged',
       include: [
-        'test/{adopt,projection,sync}/**/*.test.ts',
+        'test/{adopt,projection,sync,webhook}/**/*.test.ts',
         'test/db/{figure*,time-zones}.test.ts',
         'test/cli/{import,migrate}.test.ts',
       ],
@@ -159,8 +162,9 @@ const longest = [
   ...['add-resource', 'adopt', 'doctor', 'sync', 'metrics'].map(name => `test/cli/${name}.test.ts`),
   ...['docs', 'admin-looks', 'dashboard-figures'].map(name => `test/browser/${name}.test.ts`),
   ...['test/browser/', 'test/admin/openid.test.ts', 'test/admin/session.test.ts'],
-  ...['test/adopt/check.test.ts', 'test/adopt/replication.test.ts', 'test/projection/missing-source.test.ts'],
-  ...['test/projection/capture.test.ts', 'test/http/health.test.ts', 'test/export/stream.test.ts'],
+  ...['test/adopt/check.test.ts', 'test/adopt/replication.test.ts'],
+  ...['test/webhook/deliveries.test.ts', 'test/http/health.test.ts', 'test/export/stream.test.ts'],
+  ...['test/graphql/stream.test.ts', 'test/projection/capture.test.ts'],
   ...['test/graphql/search/', 'test/openapi/fuzz.test.ts', 'test/export/limits.test.ts', 'test/projection/'],
 ]
 
@@ -175,8 +179,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** The suites that run when the command names none: `npm test -- --project admin` names one. */
-const main = ['node', 'isolated']
+/** `npm test -- --project admin` names a suite; without a name only the main tests run. */
 const named = process.argv.some(argument => argument.startsWith('--project'))
 
 export default defineConfig({
@@ -186,6 +189,6 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Tests wait for the database and for timeouts about half of the time: three workers use two cores best.
     maxWorkers: Math.max(3, availableParallelism()),
-    projects: named ? suites : suites.filter(({ test }) => main.includes(test.name)),
+    projects: named ? suites : suites.filter(({ test }) => test.name === 'node'),
   },
 })

@@ -1,4 +1,4 @@
-/** Capture under the libraries with which platforms write: what they hold of a row stays true, and records follow. */
+/** Capture with the ORMs of platforms: the objects that an ORM holds stay correct, and the records are updated. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

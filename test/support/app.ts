@@ -50,7 +50,7 @@ export async function createApp(
   return createClient(app, pool)
 }
 
-/** @param pool the database whose records are brought up to date before each request; default: the service does it alone */
+/** @param pool the database for which a step is made before each request; default: only the service makes steps */
 export function createClient(app: FastifyInstance, pool?: Pool) {
   let latest = Promise.resolve()
   let next: Promise<void> | undefined
@@ -59,7 +59,7 @@ export function createClient(app: FastifyInstance, pool?: Pool) {
     next ??= latest = latest.then(() => {
       next = undefined
       return projected(sql).catch(error => {
-        // A database that does not answer is a matter of the test.
+        // An outage of the database is no error here: the test checks how the service answers.
         if (!isOutage(error)) throw error
       })
     })

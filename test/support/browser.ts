@@ -7,23 +7,10 @@ const paths = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromiu
 /** Starts a real browser; it is closed after the file's tests. */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = paths.find(path => path !== undefined && existsSync(path))
-  if (!executablePath) {
-    throw new Error(
-      'Chromium is not installed. Install it (apt-get install chromium), or set CHROMIUM_PATH to its path.',
-    )
-  }
-  const browser = await chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-dev-shm-usage',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  if (!executablePath) throw new Error('Install Chromium (apt-get install chromium), or set CHROMIUM_PATH to its path.')
+  const quiet = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', ...quiet]
+  const browser = await chromium.launch({ executablePath, args })
   afterFile(() => browser.close())
   return browser
 }

@@ -1,8 +1,7 @@
 import { arrayText, type Pool } from '../../src/db/sql.ts'
 import type { Actor } from '../../src/domain/administrator/audit.ts'
 import { type CreatedToken, createToken } from '../../src/domain/token/lifecycle.ts'
-import type { Permission } from '../../src/domain/token/permission.ts'
-import { permissionNames } from '../../src/domain/token/permission.ts'
+import { type Permission, permissionNames } from '../../src/domain/token/permission.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import type { TestDatabase } from './database.ts'
 import { projected } from './projected.ts'
@@ -97,9 +96,7 @@ export const createTestToken = async (
     contact: null,
     rateLimit: rateLimit ?? null,
     permissions,
-    tenants: tenants.map(tenant =>
-      typeof tenant === 'number' ? { tenantId: tenant, withDescendants: false } : tenant,
-    ),
+    tenants: tenants.map(one => (typeof one === 'number' ? { tenantId: one, withDescendants: false } : one)),
     expiresAt: expiresAt ?? null,
   })
 }

@@ -39,13 +39,10 @@ const sorted = (entries: [string, unknown][]): Records =>
 
 export function directoryPlace(): Place {
   const to = join(createDirectory(), 'copy')
-  const readLines = (path: string) =>
-    existsSync(path)
-      ? readFileSync(path, 'utf8')
-          .split(lineEnd)
-          .filter(Boolean)
-          .map(each => JSON.parse(each))
-      : []
+  const readLines = (path: string) => {
+    const lines = existsSync(path) ? readFileSync(path, 'utf8').split(lineEnd) : []
+    return lines.filter(Boolean).map(line => JSON.parse(line))
+  }
   return {
     to,
     async read() {
@@ -94,13 +91,12 @@ export function postgresPlace(url: string, schema = 'voucher_gateway_copy'): Pla
 }
 
 export const hasSqlite = async () =>
-  openSqlite(':memory:').then(
-    database => {
-      database.close()
-      return true
-    },
-    () => false,
-  )
+  openSqlite(':memory:')
+    .then(database => database.close())
+    .then(
+      () => true,
+      () => false,
+    )
 
 /** A place for a copy in each kind of store that this Node has, by its name. `url` is the address of a database. */
 export const everyPlace: [kind: string, (url: string) => Place][] = [

@@ -29,15 +29,21 @@ async function create(options: string) {
   return { address: { host, port, user, database }, url }
 }
 
-/** Creates a database without tables, with a session of its owner. @param options of `create database` */
+/**
+ * Creates a database without tables, with a session of its owner, and connections that work as the service's role once it is
+ * migrated.
+ *
+ * @param options of `create database`
+ */
 export async function createEmptyDatabase(options = '') {
   const database = await create(options)
   const owner = connect(database.address, { max: 1, statementTimeoutMs: 60_000 })
-  afterFile(() => owner.end({ timeout: 1 }))
-  return { ...database, owner }
+  const pool = connect(database.address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
+  afterFile(() => Promise.all([owner, pool].map(each => each.end({ timeout: 1 }))))
+  return { ...database, owner, pool }
 }
 
-/** Clones the migrated template database. @param options of `create database`, for another one, which is migrated */
+/** Clones the migrated template. @param options of `create database`: creates and migrates a database with them instead */
 export async function createDatabase(options?: string): Promise<TestDatabase> {
   const { address, url } = await create(options ?? `template ${inject('server').templateDatabase} strategy file_copy`)
   const pooler = inject('pooler')

@@ -17,18 +17,7 @@ import {
 } from 'graphql'
 
 /** Names that are properties of every object or that promises and JSON treat in their own way. */
-const oddNames = [
-  'then',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  '__proto__',
-  'toJSON',
-  'length',
-  'x',
-  '_',
-  'data',
-]
+const oddNames = 'then constructor toString hasOwnProperty __proto__ toJSON length x _ data'.split(' ')
 
 interface Variable {
   type: string
@@ -36,7 +25,7 @@ interface Variable {
   value: unknown
 }
 
-export interface DocumentOptions {
+interface DocumentOptions {
   /** The values that arguments and variables take, by the name of their type: some may be faulty for it. */
   values: Record<string, unknown[]>
   /** Fields that are never selected. */
@@ -208,13 +197,10 @@ function toLiteral(value: unknown, type: GraphQLInputType): string {
   const named = getNamedType(type)
   if (Array.isArray(value)) return `[${value.map(item => toLiteral(item, type)).join(', ')}]`
   if (isEnumType(named)) return String(value)
-  if (isInputObjectType(named) && typeof value === 'object' && value !== null) {
-    const fields = named.getFields()
-    const texts = Object.entries(value).map(([key, inner]) => {
-      const field = fields[key]
-      return `${key}: ${field ? toLiteral(inner, field.type) : JSON.stringify(inner)}`
-    })
-    return `{ ${texts.join(', ')} }`
-  }
-  return JSON.stringify(value)
+  if (!isInputObjectType(named) || typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const texts = Object.entries(value).map(([key, inner]) => {
+    const field = named.getFields()[key]
+    return `${key}: ${field ? toLiteral(inner, field.type) : JSON.stringify(inner)}`
+  })
+  return `{ ${texts.join(', ')} }`
 }

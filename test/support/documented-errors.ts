@@ -19,10 +19,6 @@ const patterns = [...documentedMessages, 'The request is not valid.'].map(toPatt
 
 const isDocumented = (message: string): boolean => patterns.some(pattern => pattern.test(message))
 
-/** Returns whether the guide lists a message of this form. @param template a message in which `{}` stands for any text */
-export const isTemplateDocumented = (template: string): boolean =>
-  documentedMessages.some(message => toPattern(template).test(message))
-
 interface Problem {
   message?: unknown
   errors?: unknown

@@ -30,10 +30,7 @@ export async function freePort(): Promise<number> {
 
 export async function canConnect(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
-  const connected = await once(socket, 'connect').then(
-    () => true,
-    () => false,
-  )
+  const connected = await once(socket, 'connect').catch(() => null)
   socket.destroy()
-  return connected
+  return connected !== null
 }

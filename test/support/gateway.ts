@@ -1,4 +1,6 @@
 import type { Pool } from '../../src/db/sql.ts'
+import { createChangeStreams } from '../../src/domain/event/change-streams.ts'
+import { createHeadFeed } from '../../src/domain/event/head-feed.ts'
 import { createCursorCipher } from '../../src/domain/paging/cursor.ts'
 import { ExpensiveRequests } from '../../src/domain/rate/expensive-requests.ts'
 import { RateWindows } from '../../src/domain/rate/windows.ts'
@@ -19,9 +21,12 @@ interface TestCaller {
  */
 export function createContexts(pool: Pool): (caller: TestCaller) => Context {
   const keySet = toKeySet([createPrivateScalar()])
+  const feed = createHeadFeed(pool, () => {})
   const gateway: Gateway = {
     pool,
     recordPool: pool,
+    feed,
+    changeStreams: createChangeStreams(feed),
     cursors: createCursorCipher(Buffer.alloc(32, 7)),
     scope: createTenantScope(pool),
     rate: { limit: 1_000_000, counter: new RateWindows() },
@@ -38,6 +43,7 @@ export function createContexts(pool: Pool): (caller: TestCaller) => Context {
       cost: 0,
       rejectedCost: 0,
       requestedCost: 1,
+      lookUp: () => ({ status: 'unknown' }),
       token: {
         id: tokenId,
         name: 'Sync',

@@ -1,21 +1,18 @@
-/**
- * A service that another party controls: it answers like the real service, except for one value that a test chooses.
- */
+/** A service that another party controls: it answers like the real service, except for one value that a test chooses. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Changes } from '../../packages/client/src/documents.ts'
 import { afterFile } from './cleanups.ts'
 import { listen } from './free-port.ts'
 
+const examples = readFileSync('schema/examples.v1.json', 'utf8')
 const time = '2026-01-31T09:30:00.000000Z'
 
 const tenant = (id: unknown) => ({ tenant_id: id, name: 'Harbour Spa', updated_at: time })
 
 /** Returns the record of a list in the examples of the OpenAPI document, under another id. */
 function exampleOf(operation: string, id: unknown): object {
-  const all: { operation: string; body: { data: object[] } }[] = JSON.parse(
-    readFileSync('schema/examples.v1.json', 'utf8'),
-  )
+  const all: { operation: string; body: { data: object[] } }[] = JSON.parse(examples)
   return { ...all.find(example => example.operation === operation)?.body.data[0], id, updated_at: time }
 }
 

@@ -1,4 +1,4 @@
-/** A later version of the program, as a package has it: further migrations, changed files, and a list of releases. */
+/** A later version of the program, with the files of its package: further migrations, changed files, and a list of releases. */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version as ownVersion } from '../../src/version.ts'
@@ -13,7 +13,7 @@ interface LaterVersion {
   migrations?: Record<string, string>
   /** The further files of `mappings/plain`. */
   mappings?: Record<string, string>
-  /** What is replaced in files, and what by. */
+  /** For each file, a text that is replaced, and its replacement. */
   edits?: Record<string, [string, string]>
   /** The release in `package.json`. */
   version?: string
@@ -23,9 +23,8 @@ interface LaterVersion {
 export function createLaterVersion(of: LaterVersion): string {
   const { releases = [], migrations = {}, mappings = {}, edits = {}, version } = of
   const root = createDirectory()
-  for (const path of ['dist', 'mappings', 'package.json', 'schema', 'sql']) {
+  for (const path of ['dist', 'mappings', 'package.json', 'schema', 'sql'])
     cpSync(join(checkout, path), join(root, path), { recursive: true })
-  }
   symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'))
   writeFileSync(join(root, 'sql/releases.json'), JSON.stringify(releases))
   for (const [file, text] of Object.entries(migrations)) writeFileSync(join(root, 'sql', file), text)

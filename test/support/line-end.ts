@@ -1,2 +1,2 @@
-/** Where readers end a line, such as Python's `splitlines`. */
+/** The characters at which readers such as Python's `splitlines` end a line. */
 export const lineEnd = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/

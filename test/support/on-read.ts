@@ -1,5 +1,5 @@
 /**
- * Runs PL/pgSQL, as its owner, for rows of a table that the service reads: resolutions alone read `gateway.voucher_entry` by a
+ * Runs PL/pgSQL, as its owner, for rows of a table that the service reads: only resolutions read `gateway.voucher_entry` by a
  * reference.
  *
  * @returns the statements that begin and end it

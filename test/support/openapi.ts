@@ -22,14 +22,7 @@ export interface Received {
 }
 
 /** Headers of HTTP itself (RFC 9110, RFC 9112), which no operation describes. */
-const transportHeaders = new Set([
-  'connection',
-  'content-length',
-  'content-type',
-  'date',
-  'keep-alive',
-  'transfer-encoding',
-])
+const transportHeaders = 'connection content-length content-type date keep-alive transfer-encoding'.split(' ')
 
 /** Statuses of requests that reach no operation. */
 const withoutOperation = new Set(['400', '401', '404', '405', '408', '429', '431', '500', '503'])
@@ -51,10 +44,9 @@ const routes: Route[] = Object.entries(document.paths).map(([path, { servers, ge
 function strictly(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(strictly)
   if (typeof schema !== 'object' || schema === null) return schema
-  const strict: Record<string, unknown> = {}
-  for (const [keyword, value] of Object.entries(schema)) strict[keyword] = strictly(value)
-  if ('properties' in strict && strict.type === 'object') strict.additionalProperties ??= false
-  return strict
+  const strict = Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, strictly(value)]))
+  const isObject = 'properties' in strict && strict.type === 'object'
+  return isObject ? { additionalProperties: false, ...strict } : strict
 }
 
 const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true })
@@ -64,8 +56,8 @@ ajv.addSchema({ $id: 'document', components: { schemas: strictly(document.compon
 
 const validators = new Map<JsonSchema, ValidateFunction>()
 
-/** Returns the error of a value of a response, or null. */
-function schemaErrors(schema: JsonSchema, value: unknown): string | null {
+/** Returns the error of a value of a response or of a webhook, or null. */
+export function schemaErrors(schema: JsonSchema, value: unknown): string | null {
   let validate = validators.get(schema)
   if (!validate) {
     validate = ajv.compile(schema.$ref ? { $ref: `document${schema.$ref}` } : { ...schema })
@@ -124,7 +116,10 @@ function headerDifferences({ headers: described }: ResponseObject, received: Rec
     if (errors !== null) differences.push(`header ${name}: ${value}: ${errors}`)
   }
   const others = Object.keys(received).filter(name => received[name] !== undefined && !wanted.has(name))
-  return [...differences, ...others.filter(name => !transportHeaders.has(name)).map(name => `unknown header ${name}`)]
+  return [
+    ...differences,
+    ...others.filter(name => !transportHeaders.includes(name)).map(name => `unknown header ${name}`),
+  ]
 }
 
 function bodyDifferences({ content }: ResponseObject, { method, headers, text }: Received): string[] {

@@ -13,7 +13,7 @@ const installed = (existsSync(versions) ? readdirSync(versions) : [])
   .map(version => join(versions, version, 'bin'))
   .find(programs => existsSync(join(programs, 'initdb')))
 
-/** Whether a package is installed: the main tests and the benchmarks need none. */
+/** True when a package is installed: the main tests and the benchmarks need none. */
 export const isPackagedInstalled = installed !== undefined
 
 /** Returns the directory of the programs of the newest version that is installed. @throws Error when none is */
@@ -23,7 +23,7 @@ export function packagedPrograms(): string {
 }
 
 /**
- * Starts a server in a new directory, which `stop` removes. It listens on a Unix socket alone.
+ * Starts a server in a new directory, which `stop` removes. It listens only on a Unix socket.
  *
  * @param settings what differs from PostgreSQL's defaults
  * @param backup a directory of `pg_basebackup` to recover, as `settings` say; default: a new cluster

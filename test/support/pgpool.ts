@@ -38,16 +38,20 @@ export async function startPgpool(primary: number, standbys: readonly number[], 
     ...Object.fromEntries(backends),
     ...more,
   }
-  const file = join(directory, 'pgpool.conf')
-  writeFileSync(
-    file,
-    Object.entries(settings)
-      .map(([name, value]) => `${name} = '${value}'\n`)
-      .join(''),
-    { mode: 0o644 },
-  )
-  for (const name of ['pcp.conf', 'pool_hba.conf']) writeFileSync(join(directory, name), '', { mode: 0o644 })
-  const flags = ['-n', '-f', file, '-F', join(directory, 'pcp.conf'), '-a', join(directory, 'pool_hba.conf')]
+  const write = (name: string, text = '') => {
+    writeFileSync(join(directory, name), text, { mode: 0o644 })
+    return join(directory, name)
+  }
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)
+  const flags = [
+    '-n',
+    '-f',
+    write('pgpool.conf', lines.join('')),
+    '-F',
+    write('pcp.conf'),
+    '-a',
+    write('pool_hba.conf'),
+  ]
   const child = spawn(program, flags, { ...account, cwd: '/', stdio: 'ignore' })
   await until('Pgpool-II listens', async () => {
     if (child.exitCode !== null) throw new Error(`Pgpool-II ended with ${child.exitCode}.`)

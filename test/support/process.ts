@@ -5,10 +5,10 @@ import { checkFetched } from './check-answers.ts'
 import { afterFile } from './cleanups.ts'
 
 /** The compiled program, which the global set-up builds. */
-const entry = join(import.meta.dirname, '../../dist/main.js')
+const ownEntry = join(import.meta.dirname, '../../dist/main.js')
 
 /** A working directory without a developer's `.env`. */
-const directoryWithoutEnv = dirname(entry)
+const directoryWithoutEnv = dirname(ownEntry)
 
 export interface ProcessOptions {
   /** The working directory; default: a directory without `.env`. */
@@ -34,16 +34,11 @@ export const clockBy = (milliseconds: number) => `
     static now() { return now() + ${milliseconds} }
   }`
 
-const commandOf = (options: ProcessOptions, args: string[]): [string, ...string[]] => {
-  const words = [process.execPath, ...argumentsOf(options, args)] as const
-  return options.shell === undefined ? [...words] : ['bash', '--norc', '-c', options.shell, 'bash', ...words]
+function commandOf({ preload, shell, entry = ownEntry }: ProcessOptions, args: string[]): [string, ...string[]] {
+  const flags = preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+  const words = [process.execPath, ...flags, entry, ...args] as const
+  return shell === undefined ? [...words] : ['bash', '--norc', '-c', shell, 'bash', ...words]
 }
-
-const argumentsOf = (options: ProcessOptions, args: string[]) => [
-  ...(options.preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(options.preload)}`]),
-  options.entry ?? entry,
-  ...args,
-]
 
 /** Returns the options of `spawn`. The process gets only PATH and HOME of the tests' own environment. */
 const settingsOf = (options: ProcessOptions, environment: NodeJS.ProcessEnv) => ({
@@ -92,12 +87,10 @@ export function start(args: string[], environment: NodeJS.ProcessEnv, options: P
   afterFile(() => child.kill('SIGKILL'))
   let printed = ''
   let log = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    log += chunk
-  })
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
       printed += chunk
+      if (stream === child.stdout) log += chunk
     })
   }
   // Not `exit`, because the last output may arrive later.
@@ -117,11 +110,8 @@ export type Service = Awaited<ReturnType<typeof serve>>
 
 /** Starts `serve` and waits until it listens. */
 export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
-  const { child, printed, log, ended } = start(
-    ['serve', ...(options.args ?? [])],
-    { PORT: '0', ...environment },
-    options,
-  )
+  const words = ['serve', ...(options.args ?? [])]
+  const { child, printed, log, ended } = start(words, { PORT: '0', ...environment }, options)
   const restAddress = await new Promise<string>((resolve, reject) => {
     const read = () => {
       const found = /^ *REST +(\S+)\n[\s\S]*Ctrl-C stops it/m.exec(printed())?.[1]

@@ -5,7 +5,7 @@ import { readStepState } from '../../src/projection/step-state.ts'
 /**
  * Compares all records with their sources. The comparison leaves out keys that wait, so it would agree with steps that stand still.
  *
- * @param repairs as the function of the service has it
+ * @param repairs true: notes the keys that differ, so that a step writes them again
  * @throws an Error when changes wait
  */
 export async function findRecordProblems(sql: Sql, repairs = false): Promise<RecordProblem[]> {

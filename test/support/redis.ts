@@ -52,13 +52,8 @@ export async function startRedis() {
 
 const untilReady = (connect: () => Redis) =>
   until('redis-server answers', async () => {
-    const client = connect()
-    client.on('error', () => {})
-    return client
-      .ping()
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => client.disconnect())
+    const client = connect().on('error', () => {})
+    const answer = await client.ping().catch(() => null)
+    client.disconnect()
+    return answer
   })

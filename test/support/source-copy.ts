@@ -7,22 +7,14 @@ import { createDirectory } from './directory.ts'
 const checkout = join(import.meta.dirname, '../..')
 
 /** The files that generating and building read. */
-const sources = [
-  '.env.example',
-  'codegen.ts',
-  'package.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'LICENSE',
-  'CHANGELOG.md',
-]
-const folders = ['deploy', 'docs', 'mappings', 'packages', 'schema', 'sql', 'src', 'tools']
+const sources = `.env.example codegen.ts package.json tsconfig.json tsconfig.build.json LICENSE CHANGELOG.md
+  deploy docs mappings packages schema sql src tools`.split(/\s+/)
 
 /** Copies the sources, with the installed packages of the checkout. The copy is removed after the file's tests. */
 export function copySources() {
   const root = createDirectory()
   const isSource = (path: string) => !['dist', 'node_modules'].includes(basename(path))
-  for (const path of [...sources, ...folders]) {
+  for (const path of sources) {
     cpSync(join(checkout, path), join(root, path), { recursive: true, filter: isSource })
   }
   for (const path of ['node_modules', 'tools/node_modules']) symlinkSync(join(checkout, path), join(root, path))

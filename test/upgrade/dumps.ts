@@ -12,7 +12,7 @@ export interface DumpHead {
   owners: readonly Owner[]
   /** The digests of its migrations by file. */
   migrations: Readonly<Record<string, string>>
-  /** What its service can call, read and write, as `readPromises` returns it. */
+  /** The functions and columns of its service, as `readPromises` returns them. */
   promises: readonly string[]
 }
 

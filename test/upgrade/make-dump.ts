@@ -27,18 +27,8 @@ try {
   const { owners } = await createWorld(server, 'gateway')
   const problems = await writeRecords(server, 'gateway')
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
-  const args = [
-    '-h',
-    host,
-    '-p',
-    String(port),
-    '-U',
-    user,
-    '--no-owner',
-    '--inserts',
-    '--rows-per-insert=100',
-    'gateway',
-  ]
+  const options = '--no-owner --inserts --rows-per-insert=100 gateway'.split(' ')
+  const args = ['-h', host, '-p', String(port), '-U', user, ...options]
   const dump = execFileSync(join(packagedPrograms(), 'pg_dump'), args, { encoding: 'utf8', maxBuffer: 1e9 })
   const promises = await server.use('gateway', sql => readPromises(sql))
   const head: DumpHead = { owners, migrations: digestsUpTo(Infinity), promises }

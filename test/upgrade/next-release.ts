@@ -6,12 +6,12 @@ import { createLaterVersion } from '../support/later-version.ts'
 
 const plain = join(import.meta.dirname, '../../mappings/plain')
 
-/** What it adds to the tables of a platform. */
+/** Its additions to the tables of a platform. */
 export const platformChanges = `
   alter table public.purchased_voucher add column next_text text, add column next_at timestamptz, add column is_next boolean;
   create table public."order" (id bigint primary key, tenant_id bigint not null, name text not null);`
 
-/** What the platform writes there. */
+/** The platform's writes to these additions. */
 export const writeChanges = `
   update public.purchased_voucher set next_text = 'Enjoy', next_at = '2026-01-02', is_next = true where id = 1;
   insert into public."order" select 7, min(id), 'First' from public.tenant;`

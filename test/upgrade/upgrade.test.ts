@@ -3,12 +3,19 @@
  * after the migration, while the platform writes. No request is refused, and no change is lost. With UPGRADE=long the old service is
  * the release itself, and the tables are tables of an adopted platform too, in the database of the gateway or on another server.
  */
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { createEndpoint } from '../../src/domain/event/endpoint.ts'
 import { startLoad } from '../faults/support/load.ts'
 import type { FaultServer } from '../faults/support/server.ts'
 import { startFaultServer } from '../faults/support/start.ts'
+import { createTestToken, tester } from '../support/builders.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run, type Service, serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
+import { countWaiting, findReordered } from '../webhook/outcome.ts'
+import { startReceiver } from '../webhook/receiver.ts'
 import { dumpedReleases, fileOf, readDump } from './dumps.ts'
 import { changeMapping, copyMapping, createNextRelease, platformChanges, writeChanges } from './next-release.ts'
 import { buildCommitOf } from './old-program.ts'
@@ -69,6 +76,7 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
   const environment = {
     ...{ DATABASE_URL: server.url(database), DATABASE_POOL: '4', RATE_LIMIT_PER_MINUTE: '1000000' },
     ...(kind === 'replicated' && { PLATFORM_URL: platform.url(database) }),
+    ...{ WEBHOOK_NETWORKS: '127.0.0.0/8', NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../webhook/receiver.pem') },
   }
   // The checkout serves no database that lacks what it has.
   if (!isLong) await succeed(['migrate'], environment, {})
@@ -85,6 +93,9 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
     await succeed(['adopt', 'apply', mapping], environment, program)
   }
 
+  const receiver = await startReceiver()
+  const pool = connect(server.url(database), { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
+  onTestFinished(() => pool.end({ timeout: 1 }))
   const services: Service[] = []
   const start = async (options: { entry?: string }) => {
     const service = await serve(environment, options)
@@ -100,14 +111,19 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
   const load = startLoad(() => services[turn++ % services.length]!.restAddress, { database, owners }, 4)
   let upgraded = false
   const write = platform.use(database, async sql => {
+    // Each change differs from the one before of the same vouchers.
     for (let change = 0; !upgraded; change++) {
-      await sql`update purchased_voucher set current_balance = ${change % 10} where id % 50 = ${change % 50}`
+      await sql`update purchased_voucher set current_balance = ${Math.floor(change / 50) % 10} where id % 50 = ${change % 50}`
     }
   })
   try {
     await load.succeed(100)
     const { missing, made } = JSON.parse(await succeed(['migrate', '--check', '--json'], environment, next))
     expect(JSON.parse(await succeed(['migrate', '--json'], environment, next))).toEqual({ applied: missing, made })
+    // The former service makes steps, and the new one sends.
+    const tenants = owners.map(({ tenantId }) => tenantId)
+    const token = await createTestToken(pool, tenants)
+    await createEndpoint(pool, tester, token.id, receiver.url)
     // As when the new one does not work, and the old one has to come back.
     await start(program)
     await load.succeed(100)
@@ -121,14 +137,8 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
     if (kind !== 'plain') {
       await platform.use(database, sql => sql.unsafe(platformChanges).simple())
       // The service copies a new column within seconds.
-      const readAdded = () =>
-        server.use(
-          database,
-          sql => sql`
-            select from pg_attribute
-            where attrelid = 'public.purchased_voucher'::regclass and attname = 'next_text'`,
-        )
-      await expect.poll(readAdded).toHaveLength(1)
+      const select = `select from pg_attribute where attrelid = 'public.purchased_voucher'::regclass and attname = 'next_text'`
+      await expect.poll(() => server.use(database, sql => sql.unsafe(select))).toHaveLength(1)
       changeMapping(mapping)
       await succeed(['adopt', 'apply', mapping], environment, next)
       await load.succeed(100)
@@ -149,10 +159,10 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
     })
   const changes = { next_text: 'Enjoy', is_timely: true, is_next: true, order: 'First', made: 4 }
   await expect.poll(readChanges, { timeout: 30_000 }).toEqual(changes)
-  const refused = (await load.stop()).filter(
-    ({ status, isForeign, isWhole }) => status !== 200 || isForeign || !isWhole,
-  )
-  expect(refused).toEqual([])
+  expect((await load.stop()).filter(call => call.status !== 200 || call.isForeign || !call.isWhole)).toEqual([])
+  await until('all webhooks', async () => (await countWaiting(pool)) === 0, 30_000)
+  expect(receiver.delivered().length).toBeGreaterThan(owners.length)
+  expect(findReordered(receiver.delivered())).toEqual([])
   const verify = async () => (await run(['verify'], environment, next)).code
   await expect.poll(verify, { timeout: 30_000 }).toBe(0)
 
