@@ -1,4 +1,5 @@
-// Writes GraphiQL as files to the folder that the argument names: its package has them as texts.
+// Writes the files of GraphiQL to the folder that the argument names. The package of GraphiQL contains the files as
+// strings.
 import { writeFileSync } from 'node:fs'
 import * as graphiql from '@graphql-yoga/render-graphiql/graphiql'
 

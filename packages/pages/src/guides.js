@@ -4,7 +4,7 @@ const root = document.documentElement
 const key = 'voucher-gateway:sample-language'
 const languages = ['sh', 'mts', 'py', 'php']
 
-/** Returns the language that was chosen last, or the first one. The browser may refuse to store it. */
+/** Returns the language that was chosen last, or the first language. The browser may refuse to store it. */
 function storedLanguage() {
   try {
     const stored = localStorage.getItem(key)
@@ -68,7 +68,7 @@ function addTabs(group) {
   group.prepend(list)
 }
 
-/** Other groups also change, and the used group keeps its position on the screen. */
+/** Runs a change of all groups of samples, and keeps the used group at the same position on the screen. */
 function keepInPlace(element, change) {
   const before = element.getBoundingClientRect().top
   change()

@@ -31,7 +31,7 @@ async function readDocument() {
 
 window.Scalar.createApiReference(place, {
   content: await readDocument(),
-  // It sends no request to another origin.
+  // Without this setting Scalar would request fonts from another origin.
   withDefaultFonts: false,
   telemetry: false,
   proxyUrl: '',
@@ -48,7 +48,7 @@ window.Scalar.createApiReference(place, {
   forceDarkModeState: matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light',
   hideDarkModeToggle: true,
   defaultOpenAllTags: true,
-  // Each operation shows its models: the list of all of them only lengthens the page.
+  // Each operation shows its models, so a list of all models would only lengthen the page.
   hideModels: true,
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
 })
@@ -71,10 +71,10 @@ keepRepaired([
   ['input.peer[type="checkbox"]:not([aria-label])', box => box.setAttribute('aria-label', 'Send this row')],
   // On a narrow screen the header of Scalar is below the header of the site.
   ['#main header:not([role])', header => header.setAttribute('role', 'presentation')],
-  // It sometimes names the section that is shown.
+  // This element sometimes names the section that is shown.
   ['#main header > span:not([role])', label => setAttributes(label, { role: 'region', 'aria-label': 'Section' })],
   ['[class*="group/copy-button"]:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
-  // It refers to an element that does not always exist.
+  // This attribute refers to an element that does not always exist.
   ['[class*="group/copy-button"][aria-controls]', button => button.removeAttribute('aria-controls')],
   ['.code-copy:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
 ])

@@ -11,7 +11,7 @@ export function keepRepaired(repairs) {
       for (const element of document.querySelectorAll(selector)) change(element)
     }
   }
-  // Once for all changes of a frame.
+  // Runs once for all changes of an animation frame.
   let isPlanned = false
   new MutationObserver(() => {
     if (isPlanned) return

@@ -6,7 +6,7 @@ const storage = openStorage()
 export const isKept = storage instanceof Storage
 const tokenKey = 'voucher-gateway:token'
 const descriptionKey = 'voucher-gateway:token-description'
-/** Set when a person signed out of the demo, so that a page does not sign in by itself again. */
+/** Set when a person signed out of the demo, so that a page does not sign in automatically again. */
 const signedOutKey = 'voucher-gateway:signed-out'
 
 const header = document.querySelector('.site-header')
@@ -45,7 +45,7 @@ export function readToken() {
   return storage.getItem(tokenKey)
 }
 
-/** Signs in on all pages with a token. */
+/** Stores a token, with which all pages of this browser tab sign in. */
 export function storeToken(token) {
   storage.setItem(tokenKey, token)
   storage.removeItem(descriptionKey)
@@ -68,7 +68,7 @@ export function describeToken({ name, expiresAt }) {
   draw()
 }
 
-/** Forgets the token of the tab, which the service refuses. */
+/** Deletes the token of the browser tab after the service has refused it. */
 export function forgetToken() {
   storage.removeItem(tokenKey)
   storage.removeItem(descriptionKey)

@@ -69,7 +69,7 @@ form.addEventListener('submit', event => {
 if (readToken() === null) form.hidden = false
 else checkToken().catch(() => {})
 
-// On the first visit the documentation is open, where there is room for it.
+// On the first visit the documentation is open, if the screen is wide enough.
 const visitedKey = 'voucher-gateway:graphiql-visited'
 const isWide = innerWidth >= 900
 if (localStorage.getItem(visitedKey) === null && isWide) {
@@ -93,7 +93,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
     const { status, body, hadToken } = await send(request, headers)
     return status === 401 && !hadToken ? { ...body, extensions: { ...body.extensions, help } } : body
   },
-  // Its history holds the headers of each request, which may hold a token.
+  // The history of GraphiQL holds the headers of each request, and these may contain a token.
   storage: sessionStorage,
   shouldPersistHeaders: false,
   // On a narrow screen, the query and the answer need the space.

@@ -1,108 +1,58 @@
-// Opens the levels of the tenant picker, and changes its lists, in place. Without a script its buttons post the form.
+// Changes the lists of the tenant picker in place. Without a script its buttons post the form.
 const picker = document.getElementById('tenants')
-const { form } = document.getElementById('search')
+const search = document.getElementById('search')
 const status = document.getElementById('picker-status')
+const { form } = search
+/** The latest action. The next request begins after this request, with its lists. */
+let latest = Promise.resolve()
 
-picker.addEventListener('change', markChosen)
 // Listens to clicks and not to `submit`: the buttons of the picker do not submit the form, and Enter clicks its first
 // button.
-form.addEventListener('click', async event => {
+form.addEventListener('click', event => {
   const button = event.target.closest('button[name="do"]')
-  const action = actionOf(button)
-  if (!action) return
+  const isEntered = button?.value === 'enter' && document.activeElement === search
+  if (!isEntered && !picker.contains(button)) return
   event.preventDefault()
-  if (button.ariaBusy) return
-  button.ariaBusy = 'true'
+  latest = latest.then(() => act(isEntered ? 'find' : button.value, button.closest('section')))
+})
+
+/**
+ * Replaces the lists by the service's answer to a button, and announces what changed.
+ *
+ * @param list the list with the button, which gets the focus when the button is gone
+ */
+async function act(button, list) {
+  const isSearch = /^(find|below)/.test(button)
+  const searched = search.value
   try {
-    status.textContent = await action(button)
+    const lists = await load(button)
+    // Text that was typed during the request stays.
+    if (button.startsWith('below') && search.value === searched) search.value = ''
+    const focused = document.activeElement.id
+    for (const next of [...lists.children]) {
+      const former = document.getElementById(next.id)
+      const scrolled = former.querySelector('.scroll-pane')?.scrollTop
+      former.replaceWith(next)
+      if (scrolled && !isSearch) next.querySelector('.scroll-pane')?.scrollTo(0, scrolled)
+    }
+    const isLost = document.activeElement === document.body
+    if (isLost) (document.getElementById(focused) ?? document.getElementById(list?.id) ?? search).focus()
+    status.textContent = lists.dataset.status
     status.className = 'off-screen'
-    markChosen()
   } catch {
     status.textContent = 'Nothing was loaded: the service cannot be reached, or your session has ended. Try again.'
     status.className = 'warning'
   }
-  button.ariaBusy = null
-})
-
-/** @returns what the button does in place; undefined when it submits the form */
-function actionOf(button) {
-  const name = button?.value.split(':')[0]
-  if (name === 'enter') return document.activeElement.id === 'search' ? replaceLists : undefined
-  return { toggle, more: showMore, find: replaceLists, add: replaceLists, 'add-all': replaceLists }[name]
 }
 
-/** @returns the element that the service answers with */
-async function load(path, body) {
-  const response = await fetch(path, { redirect: 'error', ...(body && { method: 'POST', body }) })
-  if (!response.ok) throw new Error(`${path} answers with ${response.status}.`)
-  return new DOMParser().parseFromString(await response.text(), 'text/html').body.firstElementChild
-}
-
-// Each action returns the text for the status.
-
-async function toggle(button) {
-  const node = button.closest('li')
-  const isOpen = button.ariaExpanded === 'true'
-  const loaded = node.querySelector(':scope > ul')
-  const level = loaded ?? (await load(button.dataset.level))
-  if (!loaded) node.append(level)
-  // The level is hidden and not removed, because it may have ticked tenants.
-  level.hidden = isOpen
-  button.ariaExpanded = String(!isOpen)
-  return loaded ? '' : level.dataset.status
-}
-
-async function showMore(button) {
-  const level = await load(button.dataset.level)
-  const [first] = level.children
-  button.closest('li').replaceWith(...level.children)
-  if (first) {
-    first.tabIndex = -1
-    first.focus()
-  }
-  return level.dataset.status ?? ''
-}
-
-async function replaceLists(button) {
-  const isSearch = /^(find|enter)$/.test(button.value)
-  const fields = () => {
-    const values = new URLSearchParams(new FormData(form))
-    values.set('do', isSearch ? 'find' : button.value)
-    return values
-  }
-  let sent
-  let lists
-  do {
-    sent = fields()
-    lists = await load(picker.dataset.lists, sent)
-    // The answer lacks the changes that were made during the request.
-  } while (String(fields()) !== String(sent))
-  const focused = document.activeElement.id
-  for (const list of [...lists.children]) {
-    const former = document.getElementById(list.id)
-    const scrolled = former.querySelector('.scroll-pane')?.scrollTop
-    former.replaceWith(list)
-    if (scrolled && !isSearch) list.querySelector('.scroll-pane')?.scrollTo(0, scrolled)
-  }
-  const lost = document.activeElement === document.body
-  if (lost) (document.getElementById(focused) ?? document.getElementById('search')).focus()
-  return lists.dataset.status
-}
-
-/**
- * Ticks and disables the chosen tenants in the tree and in the search results, counts them, and keeps opened levels.
- */
-function markChosen() {
-  const chosen = new Set([...picker.querySelectorAll('[name="tenant"]:checked')].map(box => box.value))
-  for (const box of picker.querySelectorAll('[name="pick"]')) {
-    const isChosen = chosen.has(box.value)
-    if (isChosen || box.disabled) box.checked = isChosen
-    box.disabled = isChosen
-  }
-  const count = document.getElementById('chosen-count')
-  if (count) count.textContent = chosen.size.toLocaleString('en')
-  const opened = [...picker.querySelectorAll('.level')].filter(level => !level.closest('[hidden]'))
-  form.elements.opened.value = opened
-    .map(level => `${level.dataset.parent}:${level.querySelectorAll(':scope > :not(.more)').length}`)
-    .join()
+/** @returns the element that the service answers with, when nothing was changed during the request */
+async function load(button) {
+  const body = new URLSearchParams(new FormData(form))
+  body.set('do', button)
+  const response = await fetch(picker.dataset.lists, { method: 'POST', redirect: 'error', body })
+  if (!response.ok) throw new Error(`The service answers with ${response.status}.`)
+  const lists = new DOMParser().parseFromString(await response.text(), 'text/html').body.firstElementChild
+  const changed = new URLSearchParams(new FormData(form))
+  changed.set('do', button)
+  return String(changed) === String(body) ? lists : load(button)
 }
