@@ -5,7 +5,9 @@
 -- :removal = row(id, tenant_id, record, reason, updated_at)::text
 -- :voucher = row(id, tenant_id, reference, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, created_at, updated_at, recipient_name)::text
 -- A statement has forms, by its conditions, its order or its tables, each with the first journey that sends it. A form that is
--- like another one is the lines in which it differs.
+-- like another one is the lines in which it differs, with `...` between two places; what changes in several places is shown once.
+-- `(select $::…)` in a search: the planner knows neither this limit nor this text, and a value is parsed once for all rows.
+-- `gateway.voucher_entry`: the keys of vouchers that rarely change, with their indexes.
 
 update gateway.webhook_sender set instance = 'this', held_until = now() + interval '1 hour';
 
@@ -96,6 +98,7 @@ with /* administrator.set_password */ account as (select $::text as email), befo
 select id, email, generation from changed_account;
 -- administrator.set_password, form 2 (an invitation), differs from administrator.set_password, form 1:
 - with /* name */ account as (select $::text as email), before as (
+...
 + with /* name */ account as (
 +   delete from gateway.invitation
 +   where token_hash = $ and email = $ and
@@ -161,17 +164,22 @@ order by at desc, id desc;
 -       and true
 -       order by entry.at desc, id desc limit $) ) entry
 -   order by at desc, id desc limit $
+...
 +       and (entry.at, id) > (select entry.at, id from gateway.audit_entry entry where id = $)
 +       order by entry.at, id limit $) ) entry
 +   order by at asc, id asc limit $
+...
 - order by at desc, id desc
+...
 + order by at asc, id asc
 -- audit.list, form 6 (entries of some days), differs from audit.list, form 1:
 -       and
+...
 +       and entry.at >= $::text::date
 +       and entry.at < $::text::date + 1 and
 -- audit.list, form 7 (older entries), differs from audit.list, form 1:
 -       true
+...
 +       (entry.at, id) < (select entry.at, id from gateway.audit_entry entry where id = $)
 -- audit.list, form 8 (entries of some days about a token), differs from audit.list, form 6:
 +       and entry.token_id = $
@@ -181,11 +189,15 @@ order by at desc, id desc;
 +       and entry.token_id = $
 -- audit.list, form 11 (entries of some days, older), differs from audit.list, form 6:
 -       true
+...
 +       (entry.at, id) < (select entry.at, id from gateway.audit_entry entry where id = $)
 -- audit.list, form 12 (entries about a tenant), differs from audit.list, form 1:
 -       and
+...
 +       and entry.tenant_id = $ and
+...
 -       order by entry.at desc, id desc limit $) ) entry
+...
 +       order by entry.at desc, id desc limit $) union all
 +     (select * from gateway.audit_entry entry
 +       where
@@ -200,6 +212,7 @@ order by at desc, id desc;
 +       and entry.action = $
 -- audit.list, form 14 (entries about a tenant, older), differs from audit.list, form 12:
 -       true
+...
 +       (entry.at, id) < (select entry.at, id from gateway.audit_entry entry where id = $)
 
 insert /* audit.record_export */ into gateway.audit_entry (actor, address, action, detail)
@@ -244,8 +257,11 @@ from bound, gateway.sync_state, (select
 -   from
 -   (select distinct unnest($::text::bigint[]) as id) named
 -   cross join lateral (select * from gateway.list_head where tenant_id = named.id offset 0) of_tenant
+...
 +   from gateway.list_head
+...
 -     where record::text = any($::text::text[]) and true
+...
 +     where record::text = any($::text::text[]) and (tenant_id in (select unnest($::text::bigint[])) or exists (
 +         select from gateway.tenant_path cross join unnest(path) above
 +         where tenant_path.tenant_id = head.tenant_id and above in (select unnest($::text::bigint[]))))
@@ -279,6 +295,7 @@ select /* customer.list */ (select string_agg(row, '') from (
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1);
 -- customer.list, form 2 (pages of the list: customer), differs from customer.list, form 1:
 -     order by updated_at, id limit $) page),
+...
 +     order by updated_at desc, id desc limit $) page),
 
 -- customer.list_of_tenants, form 1 (the lists of many tenants)
@@ -297,6 +314,7 @@ with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, siz
 order by place;
 -- customer.list_of_tenants, form 2 (the lists of many tenants), differs from customer.list_of_tenants, form 1:
 -     order by updated_at, id limit wanted.size) page),
+...
 +     order by updated_at desc, id desc limit wanted.size) page),
 
 -- customer.search, form 1 (marketingSignups: UPDATED_AT ASC)
@@ -326,20 +344,27 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 null,
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.customer on id = record_id and matches;
--- customer.search, form 2 (marketingSignups: UPDATED_AT ASC), differs from customer.search, form 1:
+-- customer.search, form 2 (marketingSignups: UPDATED_AT ASC, the last page), differs from customer.search, form 1:
 -         order by sort_key, record_id limit (select $::bigint)
+...
 +         order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
+-- customer.search, form 3 (marketingSignups: UPDATED_AT ASC, the next page), differs from customer.search, form 1:
++         and (false or (updated_at, id) > ((select $::text::timestamptz), $::bigint))
+-- customer.search, form 4 (marketingSignups: UPDATED_AT DESC, the next page), differs from customer.search, form 2:
++         and (false or (updated_at, id) < ((select $::text::timestamptz), $::bigint))
 
--- customer.search, form 3 (marketingSignups: NAME ASC)
+-- customer.search, form 5 (marketingSignups: NAME ASC)
 with /* customer.search */
 owner as materialized (
   select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $
 ),
 listed as (
   select owner.*, page.* from owner cross join lateral (
-    with page as materialized (
+    with first_segment as materialized (
       select * from (
         select *, row_number() over () = $ as is_end from (
           select id as record_id, name as sort_key, false as missing,
@@ -350,7 +375,7 @@ listed as (
         ) list
       ) numbered
       where matches or is_end limit $)
-    select * from page
+    select * from first_segment
     union all
     select * from (
       select * from (
@@ -363,7 +388,7 @@ listed as (
         ) list
       ) numbered
       where matches or is_end limit $) others
-    where (select count(*) < $ and not coalesce(bool_or(is_end), false) from page)
+    where (select count(*) < $ and not coalesce(bool_or(is_end), false) from first_segment)
   ) page
 ),
 picked as materialized (
@@ -374,55 +399,74 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 null,
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.customer on id = record_id and matches;
--- customer.search, form 4 (marketingSignups: NAME DESC), differs from customer.search, form 3:
+-- customer.search, form 6 (marketingSignups: NAME DESC, the last page), differs from customer.search, form 5:
 -           select id as record_id, name as sort_key, false as missing,
+...
 +           select id as record_id, name as sort_key, true as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
+...
 -           select id as record_id, name as sort_key, true as missing,
+...
 +           select id as record_id, name as sort_key, false as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
+...
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
--- customer.search, form 5 (marketingSignups: NAME DESC), differs from customer.search, form 3:
+-- customer.search, form 7 (marketingSignups: NAME DESC), differs from customer.search, form 5:
 -           order by sort_key, record_id limit (select $::bigint)
+...
 +           order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
--- customer.search, form 6 (marketingSignups: CONSENTED_AT ASC), differs from customer.search, form 3:
+-- customer.search, form 8 (marketingSignups: CONSENTED_AT ASC), differs from customer.search, form 5:
 -           select id as record_id, name as sort_key, false as missing,
+...
 +           select id as record_id, consented_at as sort_key, false as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and consented_at is not null
+...
 -           select id as record_id, name as sort_key, true as missing,
+...
 +           select id as record_id, consented_at as sort_key, true as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and consented_at is null
--- customer.search, form 7 (marketingSignups: NAME ASC), differs from customer.search, form 4:
+-- customer.search, form 9 (marketingSignups: NAME ASC, the last page), differs from customer.search, form 6:
 -           order by sort_key, record_id limit (select $::bigint)
+...
 +           order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key desc, record_id desc limit $) first
--- customer.search, form 8 (marketingSignups: CONSENTED_AT DESC), differs from customer.search, form 4:
+-- customer.search, form 10 (marketingSignups: CONSENTED_AT DESC, the last page), differs from customer.search, form 6:
 -           select id as record_id, name as sort_key, true as missing,
+...
 +           select id as record_id, consented_at as sort_key, true as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and consented_at is null
+...
 -           select id as record_id, name as sort_key, false as missing,
+...
 +           select id as record_id, consented_at as sort_key, false as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and consented_at is not null
--- customer.search, form 9 (marketingSignups: CONSENTED_AT DESC), differs from customer.search, form 6:
--           order by sort_key, record_id limit (select $::bigint)
-+           order by sort_key desc, record_id desc limit (select $::bigint)
--   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
-+   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
--- customer.search, form 10 (marketingSignups: CONSENTED_AT ASC), differs from customer.search, form 8:
--           order by sort_key, record_id limit (select $::bigint)
-+           order by sort_key desc, record_id desc limit (select $::bigint)
--   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
-+   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key desc, record_id desc limit $) first
 
 -- customer.search, form 11 (marketingSignups of a thousand tenants)
 with /* customer.search */
@@ -471,6 +515,38 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 null,
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.customer on id = record_id and matches;
+-- customer.search, form 12 (marketingSignups: CONSENTED_AT DESC), differs from customer.search, form 8:
+-           order by sort_key, record_id limit (select $::bigint)
+...
++           order by sort_key desc, record_id desc limit (select $::bigint)
+...
+-   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
+-- customer.search, form 13 (marketingSignups: CONSENTED_AT ASC, the last page), differs from customer.search, form 10:
+-           order by sort_key, record_id limit (select $::bigint)
+...
++           order by sort_key desc, record_id desc limit (select $::bigint)
+...
+-   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key desc, record_id desc limit $) first
+-- customer.search, form 14 (marketingSignups: NAME ASC, the next page), differs from customer.search, form 5:
++           and (false or (name, id) > ((select $::text::text), $::bigint))
+...
++           and (true or (name, id) > ((select $::text::text), $::bigint))
+-- customer.search, form 15 (marketingSignups: NAME DESC, the next page), differs from customer.search, form 7:
++           and (false or (name, id) < ((select $::text::text), $::bigint))
+...
++           and (true or (name, id) < ((select $::text::text), $::bigint))
+-- customer.search, form 16 (marketingSignups: CONSENTED_AT ASC, the next page), differs from customer.search, form 8:
++           and (false or (consented_at, id) > ((select $::text::timestamptz), $::bigint))
+...
++           and (true or (consented_at, id) > ((select $::text::timestamptz), $::bigint))
+-- customer.search, form 17 (marketingSignups: CONSENTED_AT DESC, the next page), differs from customer.search, form 12:
++           and (false or (consented_at, id) < ((select $::text::timestamptz), $::bigint))
+...
++           and (true or (consented_at, id) < ((select $::text::timestamptz), $::bigint))
 
 with /* customer.search_count */
 owner as materialized (
@@ -511,25 +587,42 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 (select count(*) from candidate),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.customer on id = record_id and matches;
--- customer.search_range, form 2 (marketingSignups: of a source), differs from customer.search_range, form 1:
+-- customer.search_range, form 2 (marketingSignups: of a source, the last page), differs from customer.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
 -- customer.search_range, form 3 (marketingSignups: of few days), differs from customer.search_range, form 1:
 -     (left(consent_source, 100) = $ and consent_source = $) is true as matches, false as is_end
+...
 +     true as matches, false as is_end
+...
 -     and left(consent_source, 100) = $
+...
 +     and consented_at is not null and consented_at >= (select $::text::timestamptz) and consented_at < (select $::text::timestamptz)
--- customer.search_range, form 4 (marketingSignups: of few days), differs from customer.search_range, form 3:
+-- customer.search_range, form 4 (marketingSignups: of few days, the last page), differs from customer.search_range, form 3:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
 -- customer.search_range, form 5 (marketingSignups: an address), differs from customer.search_range, form 1:
 -     (left(consent_source, 100) = $ and consent_source = $) is true as matches, false as is_end
+...
 +     (gateway.has_word(words, $)) is true as matches, false as is_end
+...
 -     and left(consent_source, 100) = $
+...
 +     and words like (select $::text) and words like (select $::text) and words like (select $::text) and words like (select $::text)
--- customer.search_range, form 6 (marketingSignups: an address), differs from customer.search_range, form 5:
+-- customer.search_range, form 6 (marketingSignups: an address, the last page), differs from customer.search_range, form 5:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
+-- customer.search_range, form 7 (marketingSignups: of a source, the next page), differs from customer.search_range, form 1:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+-- customer.search_range, form 8 (marketingSignups: of few days, the next page), differs from customer.search_range, form 3:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 
 with /* customer.search_sample */
 owner as materialized (
@@ -561,6 +654,7 @@ select
   ) counted);
 -- customer.search_sizes, form 2 (marketingSignups: of few days), differs from customer.search_sizes, form 1:
 -       and left(consent_source, 100) = $
+...
 +       and consented_at is not null and consented_at >= (select $::text::timestamptz) and consented_at < (select $::text::timestamptz)
 
 select /* definition.read */ file, md5, release,
@@ -983,6 +1077,7 @@ select /* figures.read */ * from (
 ) read order by place;
 -- figures.read, form 2 (the figures of a tenant with those below it), differs from figures.read, form 1:
 -     visible as materialized (select $::bigint as id, null::bigint as top),
+...
 +     below as materialized (
 +       select $::bigint as id union select tenant_id from gateway.figure_member where ancestor_id = $::bigint
 +     ), whole as materialized (
@@ -1090,6 +1185,7 @@ select /* product.chunk */ string_agg(row, ''), count(*) from (
 
 -- product.count, differs from customer.count:
 -   select count(*) from gateway.customer where tenant_id = wanted.tenant_id and marketing_opted and updated_at >= wanted.since
+...
 +   select count(*) from gateway.product where tenant_id = wanted.tenant_id and updated_at >= wanted.since
 
 select /* product.find */ (select :product from gateway.product where tenant_id = $ and id = $ );
@@ -1099,6 +1195,7 @@ from gateway.product where id = any($::text::bigint[]);
 
 -- product.find_many, differs from customer.find_many:
 - select /* name */ (select :customer from gateway.customer where tenant_id = wanted.tenant_id and id = wanted.id and marketing_opted)
+...
 + select /* name */ (select :product from gateway.product where tenant_id = wanted.tenant_id and id = wanted.id )
 
 -- product.list, form 1 (a token of a tenant deep in the tree)
@@ -1109,6 +1206,7 @@ select /* product.list */ (select string_agg(row, '') from (
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1);
 -- product.list, form 2 (pages of the list: product), differs from product.list, form 1:
 -     order by updated_at, id limit $) page),
+...
 +     order by updated_at desc, id desc limit $) page),
 
 -- product.list_of_tenants, form 1 (the lists of many tenants)
@@ -1127,6 +1225,7 @@ with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, siz
 order by place;
 -- product.list_of_tenants, form 2 (the lists of many tenants), differs from product.list_of_tenants, form 1:
 -     order by updated_at, id limit wanted.size) page),
+...
 +     order by updated_at desc, id desc limit wanted.size) page),
 
 -- product.search, form 1 (catalogVouchers: SORT_ORDER ASC)
@@ -1158,62 +1257,112 @@ null,
 from picked left join gateway.product on id = record_id and matches;
 -- product.search, form 2 (catalogVouchers: UPDATED_AT ASC), differs from product.search, form 1:
 -         select id as record_id, sort_order as sort_key, false as missing,
+...
 +         select id as record_id, updated_at as sort_key, false as missing,
--- product.search, form 3 (catalogVouchers: SORT_ORDER ASC), differs from product.search, form 1:
+-- product.search, form 3 (catalogVouchers: SORT_ORDER ASC, the last page), differs from product.search, form 1:
 -         order by sort_key, record_id limit (select $::bigint)
+...
 +         order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
--- product.search, form 4 (catalogVouchers: UPDATED_AT ASC), differs from product.search, form 3:
+-- product.search, form 4 (catalogVouchers: UPDATED_AT ASC, the last page), differs from product.search, form 3:
 -         select id as record_id, sort_order as sort_key, false as missing,
+...
 +         select id as record_id, updated_at as sort_key, false as missing,
 -- product.search, form 5 (catalogVouchers: TITLE ASC), differs from product.search, form 1:
 -         select id as record_id, sort_order as sort_key, false as missing,
+...
 +         select id as record_id, gateway.text_order(title) collate "C" as sort_key, false as missing,
--- product.search, form 6 (catalogVouchers: TITLE ASC), differs from product.search, form 3:
+-- product.search, form 6 (catalogVouchers: TITLE ASC, the last page), differs from product.search, form 3:
 -         select id as record_id, sort_order as sort_key, false as missing,
+...
 +         select id as record_id, gateway.text_order(title) collate "C" as sort_key, false as missing,
--- product.search, form 7 (catalogVouchers: by price), differs from customer.search, form 3:
--           select id as record_id, name as sort_key, false as missing,
-+           select id as record_id, price as sort_key, false as missing,
--           from gateway.customer
--           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
-+           from gateway.product
-+           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is not null
-+           and currency = $
--           select id as record_id, name as sort_key, true as missing,
-+           select id as record_id, price as sort_key, true as missing,
--           from gateway.customer
--           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
-+           from gateway.product
-+           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is null
-+           and currency = $
-- select string_agg(:customer, '' order by place) filter (where matches),
-+ select string_agg(:product, '' order by place) filter (where matches),
-- from picked left join gateway.customer on id = record_id and matches
-+ from picked left join gateway.product on id = record_id and matches
--- product.search, form 8 (catalogVouchers of a thousand tenants), differs from customer.search, form 11:
+-- product.search, form 7 (catalogVouchers: SORT_ORDER ASC, the next page), differs from product.search, form 1:
++         and (false or (sort_order, id) > ((select $::text::integer), $::bigint))
+-- product.search, form 8 (catalogVouchers: UPDATED_AT ASC, the next page), differs from product.search, form 2:
++         and (false or (updated_at, id) > ((select $::text::timestamptz), $::bigint))
+-- product.search, form 9 (catalogVouchers: SORT_ORDER DESC, the next page), differs from product.search, form 3:
++         and (false or (sort_order, id) < ((select $::text::integer), $::bigint))
+-- product.search, form 10 (catalogVouchers: UPDATED_AT DESC, the next page), differs from product.search, form 4:
++         and (false or (updated_at, id) < ((select $::text::timestamptz), $::bigint))
+-- product.search, form 11 (catalogVouchers: TITLE ASC, the next page), differs from product.search, form 5:
++         and (false or (gateway.text_order(title) collate "C", id) > ((select $::text::text), $::bigint))
+-- product.search, form 12 (catalogVouchers: TITLE DESC, the next page), differs from product.search, form 6:
++         and (false or (gateway.text_order(title) collate "C", id) < ((select $::text::text), $::bigint))
+-- product.search, form 13 (catalogVouchers of a thousand tenants), differs from customer.search, form 11:
 -         from gateway.customer
 -         where tenant_id = owner.owner_id and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted
+...
 +         from gateway.product
 +         where tenant_id = owner.owner_id and (tenant_id > 0 or gateway.is_read(tenant_id))
+...
 - select string_agg(:customer, '' order by place) filter (where matches),
+...
 + select string_agg(:product, '' order by place) filter (where matches),
+...
 - from picked left join gateway.customer on id = record_id and matches
+...
 + from picked left join gateway.product on id = record_id and matches
--- product.search, form 9 (catalogVouchers: by price), differs from product.search, form 7:
--           select id as record_id, price as sort_key, false as missing,
-+           select id as record_id, price as sort_key, true as missing,
--           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is not null
-+           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is null
--           order by sort_key, record_id limit (select $::bigint)
-+           order by sort_key desc, record_id desc limit (select $::bigint)
--           select id as record_id, price as sort_key, true as missing,
+-- product.search, form 14 (catalogVouchers: by price), differs from customer.search, form 5:
+-           select id as record_id, name as sort_key, false as missing,
+...
 +           select id as record_id, price as sort_key, false as missing,
--           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is null
+...
+-           from gateway.customer
+-           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
+...
++           from gateway.product
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is not null
++           and currency = $
+...
+-           select id as record_id, name as sort_key, true as missing,
+...
++           select id as record_id, price as sort_key, true as missing,
+...
+-           from gateway.customer
+-           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
+...
++           from gateway.product
++           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is null
++           and currency = $
+...
+- select string_agg(:customer, '' order by place) filter (where matches),
+...
++ select string_agg(:product, '' order by place) filter (where matches),
+...
+- from picked left join gateway.customer on id = record_id and matches
+...
++ from picked left join gateway.product on id = record_id and matches
+-- product.search, form 15 (catalogVouchers: by price, the last page), differs from product.search, form 14:
+-           select id as record_id, price as sort_key, false as missing,
+...
++           select id as record_id, price as sort_key, true as missing,
+...
+-           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is not null
+...
++           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is null
+...
+-           order by sort_key, record_id limit (select $::bigint)
+...
++           order by sort_key desc, record_id desc limit (select $::bigint)
+...
+-           select id as record_id, price as sort_key, true as missing,
+...
++           select id as record_id, price as sort_key, false as missing,
+...
+-           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is null
+...
++           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and price is not null
+...
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key desc, record_id desc limit $) first
+-- product.search, form 16 (catalogVouchers: by price, the next page), differs from product.search, form 14:
++           and (false or (price, id) > ((select $::text::numeric), $::bigint))
+...
++           and (true or (price, id) > ((select $::text::numeric), $::bigint))
 
 with /* product.search_count */
 owner as materialized (
@@ -1254,42 +1403,69 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 (select count(*) from candidate),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.product on id = record_id and matches;
--- product.search_range, form 2 (catalogVouchers: monetary), differs from product.search_range, form 1:
+-- product.search_range, form 2 (catalogVouchers: monetary, the last page), differs from product.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
 -- product.search_range, form 3 (catalogVouchers: of a category), differs from product.search_range, form 1:
 -     select id as record_id, sort_order as sort_key, false as missing,
+...
 +     select id as record_id, updated_at as sort_key, false as missing,
+...
 -     and is_monetary
+...
 +     and category_ids @> array[$::bigint]
--- product.search_range, form 4 (catalogVouchers: of a category), differs from product.search_range, form 3:
+-- product.search_range, form 4 (catalogVouchers: of a category, the last page), differs from product.search_range, form 3:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
 -- product.search_range, form 5 (a count of filtered catalogVouchers), differs from product.search_range, form 1:
 -     select id as record_id, sort_order as sort_key, false as missing,
 -     true as matches, false as is_end
+...
 +     select id as record_id, updated_at as sort_key, false as missing,
 +     (is_monetary and currency = $) is true as matches, false as is_end
--- product.search_range, form 6 (catalogVouchers: a price), differs from product.search_range, form 3:
--     and category_ids @> array[$::bigint]
-+     and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
--- product.search_range, form 7 (catalogVouchers: a price), differs from product.search_range, form 4:
--     and category_ids @> array[$::bigint]
-+     and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
--- product.search_range, form 8 (catalogVouchers: a word), differs from product.search_range, form 3:
--     true as matches, false as is_end
-+     (gateway.has_word(gateway.folded(title), $)) is true as matches, false as is_end
--     and category_ids @> array[$::bigint]
-+     and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text)
--- product.search_range, form 9 (catalogVouchers: a word), differs from product.search_range, form 8:
+-- product.search_range, form 6 (catalogVouchers: monetary, the next page), differs from product.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::integer), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+-- product.search_range, form 7 (catalogVouchers: a price), differs from product.search_range, form 3:
+-     and category_ids @> array[$::bigint]
+...
++     and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
+-- product.search_range, form 8 (catalogVouchers: a price, the last page), differs from product.search_range, form 4:
+-     and category_ids @> array[$::bigint]
+...
++     and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
+-- product.search_range, form 9 (catalogVouchers: a price, the next page), differs from product.search_range, form 7:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+-- product.search_range, form 10 (catalogVouchers: a word), differs from product.search_range, form 3:
+-     true as matches, false as is_end
+...
++     (gateway.has_word(gateway.folded(title), $)) is true as matches, false as is_end
+...
+-     and category_ids @> array[$::bigint]
+...
++     and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text)
+-- product.search_range, form 11 (catalogVouchers: a word, the last page), differs from product.search_range, form 10:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
+-- product.search_range, form 12 (catalogVouchers: a word, the next page), differs from product.search_range, form 10:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 
 -- product.search_sample, differs from customer.search_sample:
 - select count(*) filter (where words like (select $::text)), count(*) filter (where words like (select $::text)), count(*) filter (where words like (select $::text)), count(*) filter (where words like (select $::text)), count(*) filter (where words like (select $::text))
+...
 + select count(*) filter (where gateway.folded(title) like (select $::text)), count(*) filter (where gateway.folded(title) like (select $::text)), count(*) filter (where gateway.folded(title) like (select $::text)), count(*) filter (where gateway.folded(title) like (select $::text)), count(*) filter (where gateway.folded(title) like (select $::text))
+...
 -     from gateway.customer
 -     where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted
+...
 +     from gateway.product
 +     where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
 
@@ -1309,9 +1485,11 @@ select
   ) counted);
 -- product.search_sizes, form 2 (catalogVouchers: of a category), differs from product.search_sizes, form 1:
 -       and is_monetary
+...
 +       and category_ids @> array[$::bigint]
 -- product.search_sizes, form 3 (catalogVouchers: a price), differs from product.search_sizes, form 1:
 -       and is_monetary
+...
 +       and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
 -- product.search_sizes, form 4 (a count of filtered catalogVouchers), differs from product.search_sizes, form 1:
 +   ) counted),
@@ -1353,6 +1531,7 @@ delete /* redemption_token.delete_expired */ from gateway.redemption_token where
 
 -- removal.count, differs from customer.count:
 -   select count(*) from gateway.customer where tenant_id = wanted.tenant_id and marketing_opted and updated_at >= wanted.since
+...
 +   select count(*) from gateway.removal where tenant_id = wanted.tenant_id and record = any('{tenant,product,voucher,customer}'::gateway.record_type[]) and case record when 'tenant' then (
 +     select tenant_id from gateway.tenant_path where tenant_id = removal.id
 +     and (path && $::text::bigint[] or tenant_id = any($::text::bigint[]))) when 'product' then (select id from gateway.product listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id) when 'voucher' then (select id from gateway.voucher listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id) when 'customer' then (select id from gateway.customer listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id and marketing_opted) end is null and updated_at >= wanted.since
@@ -1393,6 +1572,7 @@ with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, siz
 order by place;
 -- removal.list_of_tenants, form 2 (the lists of many tenants), differs from removal.list_of_tenants, form 1:
 -       order by updated_at, id limit wanted.size) range order by updated_at, id limit wanted.size) page),
+...
 +       order by updated_at desc, id desc limit wanted.size) range order by updated_at desc, id desc limit wanted.size) page),
 
 with /* request_count.delete_expired */ errors as (
@@ -1477,11 +1657,16 @@ order by place, distance, is_exact desc;
 -- resolution.find, form 2 (resolving by voucher_reference), differs from resolution.find, form 1:
 -   select id, tenant_id, qr_token as stored from gateway.voucher_entry
 -   where left(gateway.trimmed(qr_token), 600) collate "C" = left(gateway.trimmed(text), 600) collate "C" order by left(gateway.trimmed(qr_token), 600) collate "C", tenant_id limit 9
+...
 +   select id, tenant_id, reference as stored from gateway.voucher_entry
 +   where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C" order by gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id limit 9
+...
 -   (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text)) as is_exact
+...
 +   (reference = text or gateway.trimmed(reference) = gateway.trimmed(text)) as is_exact
+...
 -   where voucher.tenant_id = record.tenant_id and (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text))
+...
 +   where voucher.tenant_id = record.tenant_id and (reference = stored
 +     or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C")
 
@@ -1708,6 +1893,7 @@ with ordinality as wanted(parent_id, after_id, before_id, size, place)
 order by place;
 -- tenant.children, form 2 (the tenants below many), differs from tenant.children, form 1:
 -     order by gateway.text_order(name) collate "C", id limit wanted.size
+...
 +     order by gateway.text_order(name) collate "C" desc, id desc limit wanted.size
 
 with /* tenant.count */ recursive
@@ -1778,6 +1964,7 @@ select string_agg(row, ''),
 ) page;
 -- tenant.list, form 2 (pages of the list of tenants below one), differs from tenant.list, form 1:
 -   order by updated_at, id limit $
+...
 +   order by updated_at desc, id desc limit $
 
 select /* tenant.paths */ array_to_json(path) as path,
@@ -1816,9 +2003,11 @@ exists (select from gateway.tenant below where below.parent_id = tenant.id) as "
 from chosen tenant order by rank;
 -- tenant_tree.search, form 2 (making a token twice with one form), differs from tenant_tree.search, form 1:
 -   from gateway.tenant where parent_id = $
+...
 +   from gateway.tenant where parent_id is null
 -- tenant_tree.search, form 3 (searching tenants), differs from tenant_tree.search, form 1:
 -   from gateway.tenant where parent_id = $
+...
 +   from gateway.tenant where (id = $ or gateway.has_text(name, $) or gateway.has_text(subdomain, $))
 
 select /* token.count_in_need */
@@ -1962,14 +2151,17 @@ order by token.id desc, id desc limit $;
 +     token.session_hash is not null))
 -- token.list, form 4 (tokens in another order), differs from token.list, form 3:
 - order by token.id desc, id desc limit $
+...
 + order by coalesce(token.last_used_at, '-infinity'), id limit $
 -- token.list, form 5 (newer tokens), differs from token.list, form 3:
 - and true
 - order by token.id desc, id desc limit $
+...
 + and (token.id, id) > (select token.id, id from gateway.token where id = $)
 + order by token.id, id limit $
 -- token.list, form 6 (older tokens), differs from token.list, form 3:
 - true
+...
 + (token.id, id) < (select token.id, id from gateway.token where id = $)
 -- token.list, form 7 (tokens of a tenant), differs from token.list, form 3:
 + and id in (
@@ -2081,16 +2273,19 @@ select /* variant.of_products */ string_agg(row, '') from (
 
 -- voucher.chunk, differs from product.chunk:
 -   select :product as row, updated_at, id from gateway.product
+...
 +   select :voucher as row, updated_at, id from gateway.voucher
 
 -- voucher.count, differs from customer.count:
 -   select count(*) from gateway.customer where tenant_id = wanted.tenant_id and marketing_opted and updated_at >= wanted.since
+...
 +   select count(*) from gateway.voucher where tenant_id = wanted.tenant_id and updated_at >= wanted.since
 
 select /* voucher.find */ (select :voucher from gateway.voucher where tenant_id = $ and id = $ );
 
 -- voucher.find_many, differs from customer.find_many:
 - select /* name */ (select :customer from gateway.customer where tenant_id = wanted.tenant_id and id = wanted.id and marketing_opted)
+...
 + select /* name */ (select :voucher from gateway.voucher where tenant_id = wanted.tenant_id and id = wanted.id )
 
 -- voucher.list, form 1 (pages of the list: voucher)
@@ -2101,6 +2296,7 @@ select /* voucher.list */ (select string_agg(row, '') from (
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1);
 -- voucher.list, form 2 (pages of the list: voucher), differs from product.list, form 2:
 -     select :product as row, updated_at, id from gateway.product
+...
 +     select :voucher as row, updated_at, id from gateway.voucher
 
 -- voucher.list_of_tenants, form 1 (the lists of many tenants)
@@ -2119,6 +2315,7 @@ with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, siz
 order by place;
 -- voucher.list_of_tenants, form 2 (the lists of many tenants), differs from product.list_of_tenants, form 2:
 -     select :product as row, updated_at, id from gateway.product
+...
 +     select :voucher as row, updated_at, id from gateway.voucher
 
 -- voucher.search, form 1 (purchasedVouchers: UPDATED_AT ASC)
@@ -2150,155 +2347,272 @@ null,
 from picked left join gateway.voucher on id = record_id and matches;
 -- voucher.search, form 2 (purchasedVouchers: VALID_UNTIL ASC), differs from voucher.search, form 1:
 -         select id as record_id, updated_at as sort_key, false as missing,
+...
 +         select id as record_id, ends_on as sort_key, false as missing,
+...
 -         from gateway.voucher
+...
 +         from gateway.voucher_entry
 -- voucher.search, form 3 (purchasedVouchers: of a currency), differs from voucher.search, form 1:
 -         true as matches
+...
 +         (currency = $) is true as matches
--- voucher.search, form 4 (purchasedVouchers: UPDATED_AT ASC), differs from voucher.search, form 1:
+-- voucher.search, form 4 (purchasedVouchers: UPDATED_AT ASC, the last page), differs from voucher.search, form 1:
 -         order by sort_key, record_id limit (select $::bigint)
+...
 +         order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
--- voucher.search, form 5 (purchasedVouchers: VALID_UNTIL ASC), differs from voucher.search, form 2:
+-- voucher.search, form 5 (purchasedVouchers: VALID_UNTIL ASC, the last page), differs from voucher.search, form 2:
 -         order by sort_key, record_id limit (select $::bigint)
+...
 +         order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
--- voucher.search, form 6 (purchasedVouchers: of a currency), differs from voucher.search, form 4:
+-- voucher.search, form 6 (purchasedVouchers: of a currency, the last page), differs from voucher.search, form 4:
 -         true as matches
+...
 +         (currency = $) is true as matches
--- voucher.search, form 7 (purchasedVouchers: redeemable), differs from voucher.search, form 1:
+-- voucher.search, form 7 (purchasedVouchers: VALID_UNTIL ASC, the next page), differs from voucher.search, form 2:
++         and (false or (ends_on, id) > ((select $::text::date), $::bigint))
+-- voucher.search, form 8 (purchasedVouchers: UPDATED_AT ASC, the next page), differs from voucher.search, form 1:
++         and (false or (updated_at, id) > ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 9 (purchasedVouchers: VALID_UNTIL DESC, the next page), differs from voucher.search, form 5:
++         and (false or (ends_on, id) < ((select $::text::date), $::bigint))
+-- voucher.search, form 10 (purchasedVouchers: of a currency, the next page), differs from voucher.search, form 3:
++         and (false or (updated_at, id) > ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 11 (purchasedVouchers: UPDATED_AT DESC, the next page), differs from voucher.search, form 4:
++         and (false or (updated_at, id) < ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 12 (purchasedVouchers: redeemable), differs from voucher.search, form 1:
 -         true as matches
+...
 +         ((state = any('{part,full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
--- voucher.search, form 8 (purchasedVouchers: valid on a day), differs from voucher.search, form 1:
+-- voucher.search, form 13 (purchasedVouchers: valid on a day), differs from voucher.search, form 1:
 -         true as matches
+...
 +         (
 +           ends_on >= (select $::text::date)
 +           and (date_valid_start is null or date_valid_start <= (select $::text::date))) is true as matches
--- voucher.search, form 9 (purchasedVouchers: redeemable), differs from voucher.search, form 4:
+-- voucher.search, form 14 (purchasedVouchers: redeemable, the last page), differs from voucher.search, form 4:
 -         true as matches
+...
 +         ((state = any('{part,full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
--- voucher.search, form 10 (purchasedVouchers: valid on a day), differs from voucher.search, form 4:
+-- voucher.search, form 15 (purchasedVouchers: valid on a day, the last page), differs from voucher.search, form 4:
 -         true as matches
+...
 +         (
 +           ends_on >= (select $::text::date)
 +           and (date_valid_start is null or date_valid_start <= (select $::text::date))) is true as matches
--- voucher.search, form 11 (purchasedVouchers: the beginning of a word), differs from voucher.search, form 1:
+-- voucher.search, form 16 (purchasedVouchers: the beginning of a word), differs from voucher.search, form 1:
 -         true as matches
+...
 +         ((gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches
+...
 +         cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other
--- voucher.search, form 12 (purchasedVouchers: the beginning of a word), differs from voucher.search, form 4:
+-- voucher.search, form 17 (purchasedVouchers: redeemable, the next page), differs from voucher.search, form 12:
++         and (false or (updated_at, id) > ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 18 (purchasedVouchers: the beginning of a word, the last page), differs from voucher.search, form 4:
 -         true as matches
+...
 +         ((gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches
+...
 +         cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other
--- voucher.search, form 13 (purchasedVouchers: valid until, by the end), differs from voucher.search, form 2:
+-- voucher.search, form 19 (purchasedVouchers: valid on a day, the next page), differs from voucher.search, form 13:
++         and (false or (updated_at, id) > ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 20 (purchasedVouchers: the beginning of a word, the next page), differs from voucher.search, form 16:
++         and (false or (updated_at, id) > ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 21 (purchasedVouchers: valid until, by the end), differs from voucher.search, form 2:
 -         true as matches
 -         from gateway.voucher_entry
+...
 +         ((state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $::text::date) ) is true as matches
 +         from gateway.voucher_entry entry
 +         cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
+...
 +         and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $::text::date)
--- voucher.search, form 14 (purchasedVouchers: valid until, by the end), differs from voucher.search, form 13:
+-- voucher.search, form 22 (purchasedVouchers: valid until, by the end, the last page), differs from voucher.search, form 21:
 -         order by sort_key, record_id limit (select $::bigint)
+...
 +         order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
--- voucher.search, form 15 (purchasedVouchers of a thousand tenants), differs from product.search, form 8:
+-- voucher.search, form 23 (purchasedVouchers: valid until, by the end, the next page), differs from voucher.search, form 21:
++         and (false or (ends_on, id) > ((select $::text::date), $::bigint))
+-- voucher.search, form 24 (purchasedVouchers of a thousand tenants), differs from product.search, form 13:
 -         from gateway.product
+...
 +         from gateway.voucher
+...
 - select string_agg(:product, '' order by place) filter (where matches),
+...
 + select string_agg(:voucher, '' order by place) filter (where matches),
+...
 - from picked left join gateway.product on id = record_id and matches
+...
 + from picked left join gateway.voucher on id = record_id and matches
--- voucher.search, form 16 (purchasedVouchers: PURCHASED_AT ASC), differs from customer.search, form 3:
+-- voucher.search, form 25 (purchasedVouchers: PURCHASED_AT ASC), differs from customer.search, form 5:
 -           select id as record_id, name as sort_key, false as missing,
+...
 +           select id as record_id, purchase_timestamp as sort_key, false as missing,
+...
 -           from gateway.customer
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
+...
 +           from gateway.voucher_entry
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+...
 -           select id as record_id, name as sort_key, true as missing,
+...
 +           select id as record_id, purchase_timestamp as sort_key, true as missing,
+...
 -           from gateway.customer
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
+...
 +           from gateway.voucher_entry
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+...
 - select string_agg(:customer, '' order by place) filter (where matches),
+...
 + select string_agg(:voucher, '' order by place) filter (where matches),
+...
 - from picked left join gateway.customer on id = record_id and matches
+...
 + from picked left join gateway.voucher on id = record_id and matches
--- voucher.search, form 17 (purchasedVouchers: PURCHASED_AT DESC), differs from voucher.search, form 16:
+-- voucher.search, form 26 (purchasedVouchers: PURCHASED_AT DESC, the last page), differs from voucher.search, form 25:
 -           select id as record_id, purchase_timestamp as sort_key, false as missing,
+...
 +           select id as record_id, purchase_timestamp as sort_key, true as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+...
 -           select id as record_id, purchase_timestamp as sort_key, true as missing,
+...
 +           select id as record_id, purchase_timestamp as sort_key, false as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+...
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
--- voucher.search, form 18 (purchasedVouchers: PURCHASED_AT DESC), differs from voucher.search, form 16:
+-- voucher.search, form 27 (purchasedVouchers: PURCHASED_AT DESC), differs from voucher.search, form 25:
 -           order by sort_key, record_id limit (select $::bigint)
+...
 +           order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
--- voucher.search, form 19 (purchasedVouchers: by balance), differs from voucher.search, form 17:
+-- voucher.search, form 28 (purchasedVouchers: by balance, the last page), differs from voucher.search, form 26:
 -           select id as record_id, purchase_timestamp as sort_key, true as missing,
+...
 +           select id as record_id, current_balance as sort_key, true as missing,
+...
 -           from gateway.voucher_entry
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+...
 +           from gateway.voucher
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is null
 +           and currency = $
+...
 -           select id as record_id, purchase_timestamp as sort_key, false as missing,
+...
 +           select id as record_id, current_balance as sort_key, false as missing,
+...
 -           from gateway.voucher_entry
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+...
 +           from gateway.voucher
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is not null
 +           and currency = $
--- voucher.search, form 20 (purchasedVouchers: PURCHASED_AT ASC), differs from voucher.search, form 17:
+-- voucher.search, form 29 (purchasedVouchers: PURCHASED_AT ASC, the last page), differs from voucher.search, form 26:
 -           order by sort_key, record_id limit (select $::bigint)
+...
 +           order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key desc, record_id desc limit $) first
--- voucher.search, form 21 (purchasedVouchers: by balance), differs from voucher.search, form 19:
+-- voucher.search, form 30 (purchasedVouchers: by balance), differs from voucher.search, form 28:
 -           select id as record_id, current_balance as sort_key, true as missing,
+...
 +           select id as record_id, current_balance as sort_key, false as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is not null
+...
 -           order by sort_key, record_id limit (select $::bigint)
+...
 +           order by sort_key desc, record_id desc limit (select $::bigint)
+...
 -           select id as record_id, current_balance as sort_key, false as missing,
+...
 +           select id as record_id, current_balance as sort_key, true as missing,
+...
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is not null
+...
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is null
+...
 -   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
--- voucher.search, form 22 (purchasedVouchers: purchased in a short time), differs from voucher.search, form 16:
+-- voucher.search, form 31 (purchasedVouchers: PURCHASED_AT ASC, the next page), differs from voucher.search, form 25:
++           and (false or (purchase_timestamp, id) > ((select $::text::timestamptz), $::bigint))
+...
++           and (true or (purchase_timestamp, id) > ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 32 (purchasedVouchers: PURCHASED_AT DESC, the next page), differs from voucher.search, form 27:
++           and (false or (purchase_timestamp, id) < ((select $::text::timestamptz), $::bigint))
+...
++           and (true or (purchase_timestamp, id) < ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 33 (purchasedVouchers: by balance, the next page), differs from voucher.search, form 30:
++           and (false or (current_balance, id) < ((select $::text::numeric), $::bigint))
+...
++           and (true or (current_balance, id) < ((select $::text::numeric), $::bigint))
+-- voucher.search, form 34 (purchasedVouchers: purchased in a short time), differs from voucher.search, form 25:
 +           and purchase_timestamp is not null and purchase_timestamp >= (select $::text::timestamptz) and purchase_timestamp < (select $::text::timestamptz)
--- voucher.search, form 23 (purchasedVouchers: of a currency, by purchase), differs from voucher.search, form 17:
+-- voucher.search, form 35 (purchasedVouchers: of a currency, by purchase, the last page), differs from voucher.search, form 26:
 -           true as matches
 -           from gateway.voucher_entry
+...
 +           (currency = $) is true as matches
 +           from gateway.voucher_entry entry
 +           cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
--- voucher.search, form 24 (purchasedVouchers: purchased in a short time), differs from voucher.search, form 20:
+-- voucher.search, form 36 (purchasedVouchers: purchased in a short time, the last page), differs from voucher.search, form 29:
 +           and purchase_timestamp is not null and purchase_timestamp >= (select $::text::timestamptz) and purchase_timestamp < (select $::text::timestamptz)
--- voucher.search, form 25 (purchasedVouchers: of a currency, by purchase), differs from voucher.search, form 18:
+-- voucher.search, form 37 (purchasedVouchers: of a currency, by purchase), differs from voucher.search, form 27:
 -           true as matches
 -           from gateway.voucher_entry
+...
 +           (currency = $) is true as matches
 +           from gateway.voucher_entry entry
 +           cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
--- voucher.search, form 26 (purchasedVouchers: redeemable, by purchase), differs from voucher.search, form 23:
+-- voucher.search, form 38 (purchasedVouchers: purchased in a short time, the next page), differs from voucher.search, form 31:
++           and purchase_timestamp is not null and purchase_timestamp >= (select $::text::timestamptz) and purchase_timestamp < (select $::text::timestamptz)
+-- voucher.search, form 39 (purchasedVouchers: redeemable, by purchase, the last page), differs from voucher.search, form 35:
 -           (currency = $) is true as matches
+...
 +           ((state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
--- voucher.search, form 27 (purchasedVouchers: redeemable, by purchase), differs from voucher.search, form 25:
+-- voucher.search, form 40 (purchasedVouchers: of a currency, by purchase, the next page), differs from voucher.search, form 37:
++           and (false or (purchase_timestamp, id) < ((select $::text::timestamptz), $::bigint))
+...
++           and (true or (purchase_timestamp, id) < ((select $::text::timestamptz), $::bigint))
+-- voucher.search, form 41 (purchasedVouchers: redeemable, by purchase), differs from voucher.search, form 37:
 -           (currency = $) is true as matches
+...
++           ((state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
+-- voucher.search, form 42 (purchasedVouchers: redeemable, by purchase, the next page), differs from voucher.search, form 40:
+-           (currency = $) is true as matches
+...
 +           ((state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
 
 -- voucher.search_count, form 1 (void vouchers of a thousand tenants, by purchase)
@@ -2320,9 +2634,12 @@ from (
 -- voucher.search_count, form 2 (a count of filtered purchasedVouchers), differs from product.search_count:
 -     (is_monetary and currency = $) is true as matches, false as is_end
 -     from gateway.product
+...
 +     ((state = any('{void}') and true)) is true as matches, false as is_end
 +     from gateway.voucher
+...
 -     and is_monetary
+...
 +     and state = any('{void}') and true
 
 -- voucher.search_range, form 1 (purchasedVouchers: void)
@@ -2350,98 +2667,173 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 from picked left join gateway.voucher on id = record_id and matches;
 -- voucher.search_range, form 2 (void vouchers of a thousand tenants, by purchase), differs from voucher.search_range, form 1:
 -   select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $
+...
 +   select * from unnest($::text::bigint[], $::text::date[]) as owner(owner_id, today)
+...
 -     select id as record_id, updated_at as sort_key, false as missing,
+...
 +     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
+...
 -     where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+...
 +     where tenant_id = owner.owner_id and (tenant_id > 0 or gateway.is_read(tenant_id))
+...
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key, record_id limit $) first
--- voucher.search_range, form 3 (purchasedVouchers: of a product that few bought, by purchase), differs from voucher.search_range, form 1:
+-- voucher.search_range, form 3 (purchasedVouchers: of a product that few bought, by purchase, the last page), differs from voucher.search_range, form 1:
 -     select id as record_id, updated_at as sort_key, false as missing,
 -     ((state = any('{void}') and true)) is true as matches, false as is_end
 -     from gateway.voucher
+...
 +     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
 +     true as matches, false as is_end
 +     from gateway.voucher_entry
+...
 -     and state = any('{void}') and true
+...
 +     and sold_product_id = $::bigint
+...
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
--- voucher.search_range, form 4 (purchasedVouchers: void), differs from voucher.search_range, form 1:
+-- voucher.search_range, form 4 (purchasedVouchers: void, the last page), differs from voucher.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
 -- voucher.search_range, form 5 (purchasedVouchers: of a product that few bought, by purchase), differs from voucher.search_range, form 3:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
--- voucher.search_range, form 6 (purchasedVouchers: void, by purchase), differs from voucher.search_range, form 1:
+-- voucher.search_range, form 6 (purchasedVouchers: void, by purchase, the last page), differs from voucher.search_range, form 1:
 -     select id as record_id, updated_at as sort_key, false as missing,
+...
 +     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
+...
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
 -- voucher.search_range, form 7 (purchasedVouchers: void, by purchase), differs from voucher.search_range, form 6:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
 -- voucher.search_range, form 8 (purchasedVouchers: a balance that few have), differs from voucher.search_range, form 1:
 -     ((state = any('{void}') and true)) is true as matches, false as is_end
+...
 +     true as matches, false as is_end
+...
 -     and state = any('{void}') and true
+...
 +     and currency = $ and current_balance is not null and current_balance >= (select $::text::numeric) and current_balance <= (select $::text::numeric)
--- voucher.search_range, form 9 (purchasedVouchers: a balance that few have), differs from voucher.search_range, form 8:
+-- voucher.search_range, form 9 (purchasedVouchers: void, the next page), differs from voucher.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+-- voucher.search_range, form 10 (purchasedVouchers: a balance that few have, the last page), differs from voucher.search_range, form 8:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
--- voucher.search_range, form 10 (the purchased vouchers of products), differs from voucher.search_range, form 8:
+-- voucher.search_range, form 11 (the purchased vouchers of products), differs from voucher.search_range, form 8:
 -     from gateway.voucher
+...
 +     from gateway.voucher_entry entry
 +     cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
+...
 -     and currency = $ and current_balance is not null and current_balance >= (select $::text::numeric) and current_balance <= (select $::text::numeric)
+...
 +     and sold_product_id = $::bigint
--- voucher.search_range, form 11 (purchasedVouchers: of a product that few bought), differs from voucher.search_range, form 10:
+-- voucher.search_range, form 12 (purchasedVouchers: of a product that few bought, the last page), differs from voucher.search_range, form 11:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
--- voucher.search_range, form 12 (purchasedVouchers: not yet valid), differs from voucher.search_range, form 10:
+-- voucher.search_range, form 13 (purchasedVouchers: void, by purchase, the next page), differs from voucher.search_range, form 6:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) < ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
+-- voucher.search_range, form 14 (purchasedVouchers: a balance that few have, the next page), differs from voucher.search_range, form 8:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+-- voucher.search_range, form 15 (purchasedVouchers: not yet valid), differs from voucher.search_range, form 11:
 -     true as matches, false as is_end
+...
 +     ((state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
+...
 -     and sold_product_id = $::bigint
+...
 +     and date_valid_start > owner.today
--- voucher.search_range, form 13 (purchasedVouchers: not yet valid), differs from voucher.search_range, form 12:
+-- voucher.search_range, form 16 (purchasedVouchers: not yet valid, the last page), differs from voucher.search_range, form 15:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
--- voucher.search_range, form 14 (purchasedVouchers: not yet valid, by purchase), differs from voucher.search_range, form 12:
+-- voucher.search_range, form 17 (purchasedVouchers: not yet valid, by purchase, the last page), differs from voucher.search_range, form 15:
 -     select id as record_id, updated_at as sort_key, false as missing,
+...
 +     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
+...
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
--- voucher.search_range, form 15 (purchasedVouchers: not yet valid, by purchase), differs from voucher.search_range, form 14:
+-- voucher.search_range, form 18 (purchasedVouchers: not yet valid, by purchase), differs from voucher.search_range, form 17:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
--- voucher.search_range, form 16 (purchasedVouchers: a reference), differs from voucher.search_range, form 10:
+-- voucher.search_range, form 19 (purchasedVouchers: not yet valid, the next page), differs from voucher.search_range, form 15:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+-- voucher.search_range, form 20 (purchasedVouchers: not yet valid, by purchase, the next page), differs from voucher.search_range, form 17:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) < ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
+-- voucher.search_range, form 21 (purchasedVouchers: a reference), differs from voucher.search_range, form 11:
 -     true as matches, false as is_end
+...
 +     ((gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches, false as is_end
+...
 -     and sold_product_id = $::bigint
+...
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
--- voucher.search_range, form 17 (purchasedVouchers: a reference), differs from voucher.search_range, form 16:
+-- voucher.search_range, form 22 (purchasedVouchers: a reference, the last page), differs from voucher.search_range, form 21:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
--- voucher.search_range, form 18 (the fields that have a word), differs from voucher.search_range, form 16:
+-- voucher.search_range, form 23 (the fields that have a word), differs from voucher.search_range, form 21:
 -     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
+...
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
--- voucher.search_range, form 19 (purchasedVouchers: a word and a name), differs from voucher.search_range, form 10:
+-- voucher.search_range, form 24 (purchasedVouchers: a word and a name), differs from voucher.search_range, form 11:
 -     true as matches, false as is_end
+...
 +     ((gateway.has_word(words, $) or gateway.has_word(recipient, $)) and (gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches, false as is_end
+...
 -     and sold_product_id = $::bigint
+...
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
--- voucher.search_range, form 20 (purchasedVouchers: a word and a name), differs from voucher.search_range, form 19:
+-- voucher.search_range, form 25 (purchasedVouchers: a word and a name, the last page), differs from voucher.search_range, form 24:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
--- voucher.search_range, form 21 (purchasedVouchers: a word and a name, by purchase), differs from voucher.search_range, form 14:
+-- voucher.search_range, form 26 (purchasedVouchers: a word and a name, by purchase, the last page), differs from voucher.search_range, form 17:
 -     ((state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
+...
 +     ((gateway.has_word(words, $) or gateway.has_word(recipient, $)) and (gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches, false as is_end
+...
 -     and date_valid_start > owner.today
+...
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
--- voucher.search_range, form 22 (purchasedVouchers: a word and a name, by purchase), differs from voucher.search_range, form 21:
+-- voucher.search_range, form 27 (purchasedVouchers: a word and a name, by purchase), differs from voucher.search_range, form 26:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
+...
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
+-- voucher.search_range, form 28 (purchasedVouchers: a word and a name, the next page), differs from voucher.search_range, form 24:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) > ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
+-- voucher.search_range, form 29 (purchasedVouchers: a word and a name, by purchase, the next page), differs from voucher.search_range, form 26:
+-   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
+...
++   select *, row_number() over () as place from (select * from candidate where matches and (missing or (sort_key, record_id) < ((select $::text::timestamptz), $::bigint)) and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
 
 -- voucher.search_sample, form 1 (purchasedVouchers: a reference)
 with /* voucher.search_sample */
@@ -2460,9 +2852,11 @@ from (
 ) latest;
 -- voucher.search_sample, form 2 (the fields that have a word), differs from voucher.search_sample, form 1:
 - select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
+...
 + select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
 -- voucher.search_sample, form 3 (purchasedVouchers: a word and a name), differs from voucher.search_sample, form 1:
 - select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
+...
 + select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
 
 -- voucher.search_sizes, form 1 (void vouchers of a thousand tenants, by purchase)
@@ -2481,28 +2875,39 @@ select
   ) counted);
 -- voucher.search_sizes, form 2 (purchasedVouchers: of a currency), differs from product.search_sizes, form 1:
 -       select from gateway.product
+...
 +       select from gateway.voucher
+...
 -       and is_monetary
+...
 +       and currency = $
 -- voucher.search_sizes, form 3 (purchasedVouchers: redeemable), differs from product.search_sizes, form 1:
 -       select from gateway.product
+...
 +       select from gateway.voucher_entry
+...
 -       and is_monetary
+...
 +       and ends_on >= owner.today
 -- voucher.search_sizes, form 4 (purchasedVouchers: void), differs from voucher.search_sizes, form 2:
 -       and currency = $
+...
 +       and state = any('{void}') and true
 -- voucher.search_sizes, form 5 (the purchased vouchers of products), differs from voucher.search_sizes, form 3:
 -       and ends_on >= owner.today
+...
 +       and sold_product_id = $::bigint
 -- voucher.search_sizes, form 6 (purchasedVouchers: not yet valid), differs from voucher.search_sizes, form 3:
 -       and ends_on >= owner.today
+...
 +       and date_valid_start > owner.today
 -- voucher.search_sizes, form 7 (purchasedVouchers: valid on a day), differs from voucher.search_sizes, form 3:
 -       and ends_on >= owner.today
+...
 +       and ends_on >= (select $::text::date)
 -- voucher.search_sizes, form 8 (purchasedVouchers: a balance that few have), differs from voucher.search_sizes, form 2:
 -       and currency = $
+...
 +       and currency = $ and current_balance is not null and current_balance >= (select $::text::numeric) and current_balance <= (select $::text::numeric)
 
 insert /* webhook.begin_tries */ into gateway.webhook_position (endpoint_id, tenant_id, record, since, until, generation)
@@ -2533,6 +2938,7 @@ insert into gateway.audit_entry (actor, address, action, token_id, detail)
 select $::text, $::text, $::text, token_id, $::text::jsonb from changed returning 1;
 -- webhook.change, form 2 (a webhook of a token), differs from webhook.change, form 1:
 -   set paused_at = null, pause_reason = null, failing_since = null, revision = revision + 1
+...
 +   set paused_at = coalesce(paused_at, now()), pause_reason = 'administrator', revision = revision + 1
 
 -- webhook.change, form 3 (a webhook of a token)

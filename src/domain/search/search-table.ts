@@ -37,7 +37,7 @@ export interface Count {
 /** Reads filtered and ordered lists of one table. */
 export interface SearchTable<Row> {
   page(sql: RecordSql, search: Search, window: PageWindow): Promise<KeyedPage<Row>>
-  /** Counts the records of the whole list. */
+  /** Counts the records of the whole list: the rows of the only range, or the rows that match. */
   count(sql: RecordSql, search: Search, updatedSince: Instant | null): Promise<Count>
 }
 
@@ -171,6 +171,8 @@ export function searchTable<Row extends { id: number }>({
   }
 
   return {
+    // By a text that few rows have; else by a range of few rows; else in the list's order, and when that does not fill the
+    // page, by a range of more rows.
     async page(sql, unbounded, window) {
       const reading = await open(sql, unbounded, window)
       const { search, owners } = reading

@@ -3,21 +3,38 @@ import { whole } from '../../support/builders.ts'
 import { type Journey, journey, type Parts } from './journey.ts'
 import { many } from './seed.ts'
 
-/** Asks for a page of a list of the tenant with half of all records. */
-const page =
-  (list: string, args: string, tenantId = 1, selection = 'nodes { databaseId }') =>
-  async ({ build, client }: Parts) => {
-    const { secret } = await build.token([1, whole(13)])
-    const query = `{ tenant(id: ${tenantId}) { ${list}(${args}) { ${selection} } } }`
-    const { body, text } = await client.graphql(secret, query)
-    if (body.errors) throw new Error(text)
-    if (selection.startsWith('nodes') && body.data.tenant[list].nodes.length === 0) throw new Error('found nothing')
-  }
+/** Reads a page of a list of the tenant with half of all records. @returns the page */
+async function read(
+  { build, client }: Parts,
+  list: string,
+  args: string,
+  tenantId = 1,
+  selection = 'nodes { databaseId } pageInfo { endCursor hasNextPage }',
+) {
+  const { secret } = await build.token([1, whole(13)])
+  const { body, text } = await client.graphql(
+    secret,
+    `{ tenant(id: ${tenantId}) { ${list}(${args}) { ${selection} } } }`,
+  )
+  if (body.errors) throw new Error(text)
+  const page = body.data.tenant[list]
+  if (page.nodes?.length === 0) throw new Error('found nothing')
+  return page
+}
 
-/** A page, the one after it, and the last one. */
-const pages = (list: string, args: string) => async (parts: Parts) => {
-  await page(list, args)(parts)
-  await page(list, `${args}, last: 20`)(parts)
+const page =
+  (...[list, args, tenantId, selection]: [string, string, number?, string?]) =>
+  (parts: Parts) =>
+    read(parts, list, args, tenantId, selection)
+
+/** The pages of a list that have statements of their own. */
+const pages: Record<string, (list: string, args: string) => (parts: Parts) => Promise<unknown>> = {
+  '': page,
+  ', the next page': (list, args) => async parts => {
+    const { pageInfo } = await read(parts, list, `${args}, first: 1`)
+    if (pageInfo.hasNextPage) await read(parts, list, `${args}, after: "${pageInfo.endCursor}"`)
+  },
+  ', the last page': (list, args) => page(list, `${args}, last: 20`),
 }
 
 /** Reads the candidates, and the index pages that lead to each candidate or its texts. */
@@ -28,18 +45,20 @@ const isOfFew = (what: string) =>
   /few have|few bought|few days|void|not yet|a price|category|monetary|source/.test(what)
 
 const journeys = (list: string, noun: string, all: Record<string, string>, walks?: string): Journey[] =>
-  Object.entries(all).map(([what, args]) => ({
-    what: `${list}: ${what}`,
-    runs: [
-      // A text has a trigram, and few rows have it.
-      ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`] : []),
-      ...(/text: "\w{3}/.test(args) || isOfFew(what) ? [`${noun}.search_range`] : [`${noun}.search`]),
-      ...(isOfFew(what) ? [`${noun}.search_sizes`] : []),
-    ],
-    go: pages(list, args),
-    mostRows,
-    ...(walks !== undefined && { walks }),
-  }))
+  Object.entries(all).flatMap(([what, args]) =>
+    Object.entries(pages).map(([which, go]) => ({
+      what: `${list}: ${what}${which}`,
+      runs: [
+        // A text has a trigram, and few rows have it.
+        ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`] : []),
+        ...(/text: "\w{3}/.test(args) || isOfFew(what) ? [`${noun}.search_range`] : [`${noun}.search`]),
+        ...(isOfFew(what) ? [`${noun}.search_sizes`] : []),
+      ],
+      go: go(list, args),
+      mostRows,
+      ...(walks !== undefined && { walks }),
+    })),
+  )
 
 const found = Math.floor(many / 2)
 /** The highest amounts. */
