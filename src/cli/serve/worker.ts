@@ -6,18 +6,16 @@ export const metricsRequest = 'metrics'
 
 export type PrimaryLink = NonNullable<ReturnType<typeof linkToPrimary>>
 
-/** The variable that numbers a worker, from 1. */
-export const workerVariable = 'VOUCHER_GATEWAY_WORKER'
-
-/** The variable that gives workers the demo's token. */
-export const demoTokenVariable = 'VOUCHER_GATEWAY_DEMO_TOKEN'
-
-/** The variable that gives workers the origin of the demo's platform. */
-export const demoPlatformVariable = 'VOUCHER_GATEWAY_DEMO_PLATFORM'
+/** The variables by which the primary gives a worker its number, from 1, and the demo's token and platform. */
+export const workerVariables = {
+  number: 'VOUCHER_GATEWAY_WORKER',
+  demoToken: 'VOUCHER_GATEWAY_DEMO_TOKEN',
+  demoPlatform: 'VOUCHER_GATEWAY_DEMO_PLATFORM',
+}
 
 /** Returns the connection to the primary, or null when this process is not a worker. */
 export function linkToPrimary() {
-  const worker = Number(process.env[workerVariable] ?? 0)
+  const worker = Number(process.env[workerVariables.number] ?? 0)
   if (worker === 0 || process.send === undefined) return null
   let workers: WorkerCount | null = null
   process.on('message', async message => {
@@ -35,9 +33,9 @@ export function linkToPrimary() {
     /** Resolves when the primary, or a signal, asks this worker to end, with the reason. */
     stopped,
     /** The secret of the demo's token; null when this is not the demo. */
-    demoToken: process.env[demoTokenVariable] || null,
+    demoToken: process.env[workerVariables.demoToken] || null,
     /** The origin of the demo's platform; null when this is not the demo. */
-    demoPlatform: process.env[demoPlatformVariable] || null,
+    demoPlatform: process.env[workerVariables.demoPlatform] || null,
     workers: (): WorkerCount | null => workers,
     /** Ends the connection, and so this process. */
     close: () => process.disconnect?.(),

@@ -11,7 +11,7 @@ import { createLogDestination } from '../../log-destination.ts'
 import type { Database } from '../database/database.ts'
 import { localOrigin } from './listen.ts'
 import { exitAfterStopTimeout } from './stop.ts'
-import { demoPlatformVariable, demoTokenVariable, workerVariable } from './worker.ts'
+import { workerVariables } from './worker.ts'
 
 /** The wait before a worker that ended is started again: doubled while it ends soon after its start; in milliseconds. */
 const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
@@ -59,8 +59,8 @@ export async function startPrimary(
   // The primary owns the embedded server: the workers connect to it.
   const environment = {
     DATABASE_URL: addressUrl(database.address),
-    [demoTokenVariable]: demoToken ?? '',
-    [demoPlatformVariable]: demoPlatform ?? '',
+    [workerVariables.demoToken]: demoToken ?? '',
+    [workerVariables.demoPlatform]: demoPlatform ?? '',
   }
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
@@ -75,7 +75,7 @@ export async function startPrimary(
 
   /** Starts a worker. @returns its origin once it listens */
   function start(number: number, wait = backOff.first): Promise<string> {
-    const worker = cluster.fork({ ...environment, [workerVariable]: String(number) })
+    const worker = cluster.fork({ ...environment, [workerVariables.number]: String(number) })
     const startedAt = performance.now()
     running.set(number, worker)
     const killing = setTimeout(() => worker.process.kill('SIGKILL'), startTimeout)
