@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { liftLimits } from '../db/connection/lift-limits.ts'
-import type { Pool } from '../db/sql.ts'
+import { inSession, type Pool } from '../db/sql.ts'
 import { writeFolder } from './folder.ts'
 import { createGuesser, fromOf, guessConditions } from './guess.ts'
 import { tableNames } from './names.ts'
@@ -32,7 +32,6 @@ export interface MappingDraft {
   files: Record<string, string>
 }
 
-/** Returns lines of comment. */
 const comment = (words: string, indent = ''): string =>
   (words.match(/\S.{0,114}(?=\s|$)|\S+/g) ?? []).map(line => `${indent}-- ${line}\n`).join('')
 
@@ -109,13 +108,11 @@ function toFiles(
 export async function initMapping(sql: Pool, folder: string): Promise<MappingDraft[]> {
   const described = Object.entries(Descriptions.parse(JSON.parse(readFileSync(descriptions, 'utf8'))))
   const records = described.map(([record]) => record)
-  const session = sql.openSession()
-  const read = async () => {
+  const platform = await inSession(sql, async session => {
     await session.unsafe('begin /* adoption.begin_reading */')
     await liftLimits(session, true)
     return findRecords(await readTables(session), records)
-  }
-  const platform = await read().finally(() => session.end({ timeout: 1 }))
+  })
   const drafts = described.map(([record, description]) => {
     const candidates = platform.candidates.get(record) ?? []
     const [source] = candidates

@@ -6,7 +6,6 @@ import type postgres from '#postgres'
  */
 export type DriverTypes = { bigint: number; numeric: number; timestamptz: string; date: string }
 
-/** A pool of connections, as the driver makes it. */
 export type DriverPool = postgres.Sql<DriverTypes>
 
 export type Pool = DriverPool & {
@@ -70,6 +69,17 @@ export type Fragment = postgres.Fragment
  * session to a standby.
  */
 export const onPrimary = (sql: Sql): Fragment => sql`not exists (select from gateway.token where false for key share)`
+
+/**
+ * Runs work that needs a session, on a connection outside the pool. The connection ends after the work, and an open
+ * transaction with it.
+ *
+ * @throws the error of the work
+ */
+export const inSession = <Result>(pool: Pool, work: (session: DriverPool) => Promise<Result>): Promise<Result> => {
+  const session = pool.openSession()
+  return work(session).finally(() => session.end({ timeout: 1 }))
+}
 
 /** Returns the PostgreSQL array literal; the caller must cast it: `any(${arrayText(ids)}::text::bigint[])`. */
 export const arrayText = (values: readonly (number | string | boolean | null)[]): string =>

@@ -87,22 +87,14 @@ export async function copyPlatform(
       await stopSubscription(session)
       const { snapshot, position } = await createSlot(walSender, platform, { slot, server, lockWait, onBlocked })
       const isFirst = former?.slot == null
-      const copies = { oids: some.length > 0 ? some : oids, snapshot, signal, onTable, isFirst }
-      const copied = await copyTables(source, session, copies)
+      const wanted = { oids: some.length > 0 ? some : oids, snapshot, signal, onTable, isFirst }
+      const copied = await copyTables(source, session, wanted)
       signal?.throwIfAborted()
       const slots =
         some.length > 0 ? { slot: former?.slot ?? slot, otherSlot: slot } : { slot, otherSlot: former?.slot ?? null }
       const skipTo = some.length > 0 ? position : null
-      const change = {
-        ...slots,
-        server,
-        copied: isFirst ? [] : copied,
-        skipTo,
-        ignored,
-        platformUrl,
-        publication: name,
-      }
-      await switchTo(session, change)
+      const copies = isFirst ? [] : copied
+      await switchTo(session, { ...slots, server, copied: copies, skipTo, ignored, platformUrl, publication: name })
     } catch (error) {
       await startSubscription(owner)
       throw error

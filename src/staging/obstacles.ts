@@ -1,10 +1,7 @@
-/**
- * Finds the obstacles to the replication of a platform: tests each right and setting that `apply` needs, and leaves no
- * trace.
- */
+/** Finds the obstacles to a replication: tests each right and setting that `apply` needs, and leaves no trace. */
 import type { Finding } from '../adoption/check.ts'
 import { codeOf } from '../db/connection/outage.ts'
-import type { Pool, Sql } from '../db/sql.ts'
+import { inSession, type Pool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
 import { findSurplusTables, planPublication } from './publication.ts'
 import { createSubscription, subscriptionName } from './subscription.ts'
@@ -56,12 +53,13 @@ export async function findObstacles(staged: StagedPlatform): Promise<Finding[]> 
 
 /** Subscribes in a transaction that is rolled back, so that the server of the gateway connects to the platform. */
 async function trySubscription({ owner, platformUrl, name }: StagedPlatform) {
-  const session = owner.openSession()
   try {
-    await session.unsafe('begin /* staging.begin_trial */')
-    // A publication that does not exist has no tables to subscribe to.
-    const trial = { name: `${subscriptionName}_trial`, publication: `${name}_trial` }
-    await createSubscription(session, { ...trial, platformUrl, options: 'enabled = false, slot_name = none' })
+    await inSession(owner, async session => {
+      await session.unsafe('begin /* staging.begin_trial */')
+      // A publication that does not exist has no tables to subscribe to.
+      const trial = { name: `${subscriptionName}_trial`, publication: `${name}_trial` }
+      await createSubscription(session, { ...trial, platformUrl, options: 'enabled = false, slot_name = none' })
+    })
     return []
   } catch (error) {
     const [right] = await owner<[{ statements: string }]>`
@@ -75,8 +73,5 @@ async function trySubscription({ owner, platformUrl, name }: StagedPlatform) {
         ? `Let a superuser of the gateway's database run: ${right.statements}`
         : 'Its server connects to the platform itself, without a pooler: it needs an address that it can reach, the password in the URL, and the files that the URL names'
     return [{ file: 'DATABASE_URL', problem, remedy }]
-  } finally {
-    // The transaction ends with its connection.
-    await session.end({ timeout: 1 })
   }
 }

@@ -8,10 +8,7 @@ export interface PlatformTable {
   name: string
   /** False for a view, or a foreign table. */
   is_table: boolean
-  /**
-   * The columns of the table. Each also has the attributes of `gateway.platform_column` (sql/0015), which only
-   * PostgreSQL reads.
-   */
+  /** Each column also has the attributes of `gateway.platform_column` (sql/0015), which only PostgreSQL reads. */
   columns: { name: string }[]
   /** The expressions of generated columns, which are not replicated, by name. */
   generated: Record<string, string>

@@ -2,7 +2,7 @@
 
 import { retryLocks } from '../db/connection/lock-retries.ts'
 import { codeOf } from '../db/connection/outage.ts'
-import type { Pool, Sql } from '../db/sql.ts'
+import { inSession, type Pool, type Sql } from '../db/sql.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { type PlatformTable, pathOf, readPlatformTables } from './platform-tables.ts'
 
@@ -23,10 +23,7 @@ export const isForbidden = (error: unknown): error is Error => codeOf(error) ===
 /** The time that a statement waits for a lock at the platform, in milliseconds. */
 const lockMs = 100
 
-/**
- * Returns the paths of the published tables, and whether the publication is for all tables; undefined without a
- * publication.
- */
+/** Returns the paths of the published tables, and whether these are all tables; undefined without a publication. */
 async function readPublication(sql: Sql, name: string): Promise<{ isOfAll: boolean; tables: string[] } | undefined> {
   const [found] = await sql<{ isOfAll: boolean; tables: string[] }[]>`
     select /* platform.read_publication */ puballtables as "isOfAll", array_to_json(array(
@@ -116,11 +113,10 @@ export async function publish(
   const surplus = await findSurplusTables(platform, name, tables)
   if (surplus?.isForbidden) throw new ReasonError(surplus.reason)
   if ((await planPublication(platform, name, tables)).length === 0) return surplus?.tables ?? []
-  const session = platform.openSession()
-  try {
-    const [own] = await session<{ pid: number }[]>`
+  return inSession(platform, async session => {
+    const [own] = await session<[{ pid: number }]>`
       select /* platform.prepare_publication */ pg_backend_pid() as pid, set_config('lock_timeout', ${String(lockMs)}, false)`
-    const attempt = retryLocks(platform, own?.pid ?? 0, {
+    const attempt = retryLocks(platform, own.pid, {
       ...options,
       subject: 'The publication',
       remedy: 'End that transaction, and run the command again.',
@@ -130,7 +126,5 @@ export async function publish(
         await attempt(() => session.unsafe(statement))
     }
     return surplus?.tables ?? []
-  } finally {
-    await session.end({ timeout: 1 })
-  }
+  })
 }

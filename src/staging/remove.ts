@@ -1,7 +1,6 @@
-/** Removes the replication of a platform on another server. */
-import type { Pool } from '../db/sql.ts'
+import { inSession, type Pool } from '../db/sql.ts'
 import { isForbidden, readReplicationName } from './publication.ts'
-import { connectPlatform } from './server.ts'
+import { withPlatform } from './server.ts'
 import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts'
 
 /**
@@ -20,31 +19,25 @@ export async function removeStaging(owner: Pool, platformUrl: string | undefined
   if (platformUrl === undefined)
     throw new Error('Name the database of the platform with --from: it has a slot, which keeps its log.')
   const name = await readReplicationName(owner)
-  const session = owner.openSession()
-  try {
+  await inSession(owner, async session => {
     await stopSubscription(session)
     await dropSubscription(session)
     for (const table of state.tables)
       await session.unsafe(`drop /* staging.drop_table */ table if exists ${table} cascade`)
-  } finally {
-    await session.end({ timeout: 1 })
-  }
-  const platform = connectPlatform(platformUrl, { max: 1, statementTimeoutMs: 10_000 })
-  try {
+  })
+  return withPlatform(platformUrl, { statementTimeoutMs: 10_000 }, async platform => {
     // The slot of a copy that was killed while the platform created it.
     const others = await platform<{ slot: string }[]>`
       select /* staging.find_other_slots */ slot_name as slot from pg_replication_slots
       where starts_with(slot_name::text, ${`${name}_`}::text) and not active`
     await dropSlots(platform, [...state.slots, ...others.map(({ slot }) => slot)])
     const statement = `drop publication if exists ${name}`
-    return await platform.unsafe(statement).then(
-      () => null,
-      error => {
-        if (isForbidden(error)) return `${statement};`
-        throw error
-      },
-    )
-  } finally {
-    await platform.end({ timeout: 1 })
-  }
+    try {
+      await platform.unsafe(statement)
+      return null
+    } catch (error) {
+      if (isForbidden(error)) return `${statement};`
+      throw error
+    }
+  })
 }

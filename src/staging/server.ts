@@ -1,13 +1,10 @@
-/** The server of a platform, and connections to it. */
 import { connect, type PoolOptions } from '../db/connection/connect.ts'
 import { codeOf, isOutage } from '../db/connection/outage.ts'
 import { requireVersion } from '../db/connection/server-version.ts'
-import type { Sql } from '../db/sql.ts'
+import type { Pool, Sql } from '../db/sql.ts'
 import { ReasonError, reason } from '../reasons.ts'
 
-/**
- * The settings that the login may have changed. PostgreSQL's compiler would take seconds for queries of the catalog.
- */
+/** Settings that the login may have changed. `jit` would take seconds for queries of the catalog. */
 const settings = {
   jit: 'off',
   default_transaction_read_only: 'off',
@@ -18,6 +15,16 @@ const settings = {
 /** Opens a pool of connections to the database of a platform. */
 export const connectPlatform = (platformUrl: string, options: PoolOptions) =>
   connect(platformUrl, { ...options, settings })
+
+/** Runs work on one connection to the database of a platform, and ends the connection afterwards. */
+export const withPlatform = <Result>(
+  platformUrl: string,
+  options: Omit<PoolOptions, 'max'>,
+  work: (platform: Pool) => Promise<Result>,
+): Promise<Result> => {
+  const platform = connectPlatform(platformUrl, { ...options, max: 1 })
+  return work(platform).finally(() => platform.end({ timeout: 1 }))
+}
 
 /** Requires that a pool reaches the database of a platform. @throws a ReasonError that names `PLATFORM_URL` */
 export async function requirePlatform(platform: Sql): Promise<void> {

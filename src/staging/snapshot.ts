@@ -13,20 +13,17 @@ const lockMs = 5_000
 /** Returns the name of the copy to which a staged table with rows is made equal. */
 export const copyTableOf = ({ platform_oid }: PlatformTable) => `gateway.copy_of_${platform_oid}`
 
-/** The instant after which a slot has all changes. */
-interface Instant {
-  /** The snapshot, which other sessions can use until the connection that created the slot ends. */
-  snapshot: string
-  /** The position in the log before which all changes are in the snapshot. */
-  position: string
-}
-
-/** Creates a slot. */
+/**
+ * Creates a slot.
+ *
+ * @returns the snapshot, which other sessions can use until the connection that created the slot ends; and the position
+ *   in the log before which all changes are in the snapshot
+ */
 export async function createSlot(
   walSender: Pool,
   platform: Pool,
   { slot, server, ...options }: { slot: string; server: Server } & Pick<LockRetryOptions, 'lockWait' | 'onBlocked'>,
-): Promise<Instant> {
+): Promise<{ snapshot: string; position: string }> {
   const send = (command: string) => walSender.unsafe<Record<string, string>[]>(command).simple()
   const [session] = await send('select /* staging.prepare_slot */ pg_backend_pid() as pid')
   // The connection keeps the snapshot, in a transaction that does nothing.

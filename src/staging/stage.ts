@@ -6,7 +6,7 @@ import { type CopyOptions, copyPlatform } from './copy.ts'
 import { findObstacles } from './obstacles.ts'
 import { type PlatformTable, pathOf, quoteIdentifier, readPlatformTables } from './platform-tables.ts'
 import { planPublication, readReplicationName } from './publication.ts'
-import { connectPlatform, requirePlatform } from './server.ts'
+import { requirePlatform, withPlatform } from './server.ts'
 
 /** The tables of the platform that a mapping reads, and the findings about it. */
 interface PlatformCheck extends CheckedMapping {
@@ -28,8 +28,7 @@ export async function checkPlatform(
   folder: string,
   path?: string,
 ): Promise<PlatformCheck> {
-  const platform = connectPlatform(platformUrl, { max: 1, statementTimeoutMs: 0 })
-  try {
+  return withPlatform(platformUrl, { statementTimeoutMs: 0 }, async platform => {
     await requirePlatform(platform)
     const [login] = await platform<[{ name: string; version: number }]>`
       select /* platform.read_login */ quote_ident(current_user) as name, current_setting('server_version_num')::int as version`
@@ -55,17 +54,14 @@ export async function checkPlatform(
     }
     const name = await readReplicationName(owner)
     findings.push(...(await findObstacles({ owner, platform, platformUrl, name, tables })))
+    const schemas = new Set(tables.map(({ schema }) => quoteIdentifier(schema)))
     const grants = [
-      ...[...new Set(tables.map(({ schema }) => schema))].map(
-        schema => `grant usage on schema ${quoteIdentifier(schema)} to ${login.name};`,
-      ),
+      ...[...schemas].map(schema => `grant usage on schema ${schema} to ${login.name};`),
       ...(tables.length > 0 ? [`grant select on ${tables.map(pathOf).join(', ')} to ${login.name};`] : []),
       ...(await planPublication(platform, name, tables)),
     ]
     return { findings, columns, tables, grants }
-  } finally {
-    await platform.end({ timeout: 1 })
-  }
+  })
 }
 
 const withoutKey = {

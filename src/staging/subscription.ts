@@ -58,7 +58,6 @@ export async function startSubscription(target: Sql): Promise<void> {
     await target.unsafe(`alter /* staging.start */ subscription ${subscriptionName} enable`)
 }
 
-/** Returns whether this database has the subscription. */
 async function hasSubscription(target: Sql): Promise<boolean> {
   const [found] = await target`
     select /* staging.find_subscription */ from pg_subscription

@@ -12,10 +12,7 @@ interface Switch {
   server: Server
   /** The tables to make equal to their copies. */
   copied: readonly PlatformTable[]
-  /**
-   * The position of the copies of single tables: the subscription stays, and skips their earlier changes. Null for all
-   * tables.
-   */
+  /** The position of copies of single tables, whose earlier changes the subscription skips; null for all tables. */
   skipTo: string | null
   /** The tables that are published but not staged. */
   ignored: readonly PlatformTable[]
@@ -24,10 +21,8 @@ interface Switch {
 }
 
 /** Makes staged tables equal to their copies, and subscribes to the slot, in one transaction. */
-export async function switchTo(
-  target: DriverPool,
-  { slot, otherSlot, server, copied, skipTo, ...of }: Switch,
-): Promise<void> {
+export async function switchTo(target: DriverPool, change: Switch): Promise<void> {
+  const { slot, otherSlot, server, copied, skipTo } = change
   // A session without the driver's `begin`: when its connection ends, the later statements fail.
   await target.unsafe('begin /* staging.begin_switch */')
   for (const table of copied) {
@@ -35,7 +30,7 @@ export async function switchTo(
     await target.unsafe(`drop /* staging.drop_copy */ table ${copyTableOf(table)}`)
   }
   const oids = arrayText(copied.map(table => table.platform_oid))
-  if (skipTo === null) await subscribe(target, { slot, server, ...of })
+  if (skipTo === null) await subscribe(target, change)
   // PostgreSQL's own copy of a table ends with the same state.
   else
     await target`
@@ -62,26 +57,15 @@ export async function ignoreTables(target: Sql, tables: readonly PlatformTable[]
 }
 
 /** Replaces the subscription, in a transaction. */
-async function subscribe(
-  target: Sql,
-  {
-    slot,
-    server,
-    ignored,
-    platformUrl,
-    publication,
-  }: Pick<Switch, 'slot' | 'server' | 'ignored' | 'platformUrl' | 'publication'>,
-): Promise<void> {
+async function subscribe(target: Sql, { slot, server, ignored, platformUrl, publication }: Switch): Promise<void> {
   await dropSubscription(target)
   const [own] = await target<{ version: number }[]>`
     select /* staging.read_own_version */ current_setting('server_version_num')::int as version`
   const failover = Math.min(own?.version ?? 0, server.version) >= 170_000 ? ', failover = true' : ''
   // A new subscription includes all published tables. An ignored table is dropped and created again before it is used,
   // because its marks differ.
-  await ignoreTables(
-    target,
-    ignored.map(table => ({ ...table, marks: {} })),
-  )
+  const unmarked = ignored.map(table => ({ ...table, marks: {} }))
+  await ignoreTables(target, unmarked)
   await createSubscription(target, { platformUrl, publication, options: `slot_name = ${slot}${failover}` })
   await ignoreTables(target, ignored)
   // A table was published meanwhile: the rollback removes the subscription.

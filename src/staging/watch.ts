@@ -4,7 +4,7 @@
  */
 import { liftLimits } from '../db/connection/lift-limits.ts'
 import { codeOf } from '../db/connection/outage.ts'
-import type { Pool } from '../db/sql.ts'
+import { inSession, type Pool } from '../db/sql.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'
 import { pathOf, readPlatformTables } from './platform-tables.ts'
@@ -23,20 +23,17 @@ const copyPauseMs = 60_000
 /** The remaining shares of the slot's log budget below which there is a warning. */
 const warnedShares = [0.2, 0.5]
 
-interface WatchOptions {
-  /** The database of the platform. */
-  platformUrl: string
-  /** Called before the tables are copied again. */
-  onCopy: (reason: string) => void
-}
-
 /**
- * Creates the watch.
+ * Creates the watch of a platform.
  *
  * @param owner connections of the owner of the staged tables
+ * @param onCopy called before the tables are copied again
  * @returns `follow`, which checks the platform once, and makes repairs; `close`
  */
-export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchOptions) {
+export function createPlatformWatch(
+  owner: Pool,
+  { platformUrl, onCopy }: { platformUrl: string; onCopy: (reason: string) => void },
+) {
   const platform = connectPlatform(platformUrl, { name: 'platform', max: 1, statementTimeoutMs })
   const closing = new AbortController()
   /** The columns at the former check, and the position in the platform's log after that check. */
@@ -130,19 +127,15 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   }
 
   /** Changes the columns of the staged tables. @returns the reason why their rows have to be copied again, or null */
-  async function followTables(tables: string, isApplied: boolean): Promise<string | null> {
-    // Changing a column's type in a large table takes longer than the pool's statement timeout.
-    const session = owner.openSession()
-    try {
+  const followTables = (tables: string, isApplied: boolean) =>
+    inSession(owner, async session => {
+      // Changing a column's type in a large table takes longer than the pool's statement timeout.
       await liftLimits(session, false)
       const rows = await session<{ reason: string | null }[]>`
         select /* staging.follow_tables */ gateway.follow_table(definition, ${isApplied}) as reason
         from jsonb_array_elements(${tables}::text::jsonb) definition`
       return rows.find(({ reason }) => reason !== null)?.reason ?? null
-    } finally {
-      await session.end({ timeout: 1 })
-    }
-  }
+    })
 
   async function followOnce(): Promise<void> {
     const subscription = await readSubscription(owner)

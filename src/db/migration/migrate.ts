@@ -1,16 +1,8 @@
 import { retryLocks } from '../connection/lock-retries.ts'
 import { captureMissing, hasMappings, installMappings, type Mapping } from '../mapping/mappings.ts'
-import type { Pool, Sql } from '../sql.ts'
+import { inSession, type Pool, type Sql } from '../sql.ts'
 import { makeDefinitions, readDefinitions } from './definitions.ts'
-import {
-  filesBeforeTransaction,
-  isAlone,
-  isUpToDate,
-  type Migration,
-  type MigrationState,
-  readOwn,
-  readUpgrade,
-} from './migrations.ts'
+import { filesBeforeTransaction, isAlone, isUpToDate, type Migration, readOwn, readUpgrade } from './migrations.ts'
 import {
   completionOf,
   needsCaptureAgain,
@@ -62,8 +54,7 @@ export async function migrate(
   sql: Pool,
   { lockWait = defaultLockWait, adopted, onBlocked }: MigrationOptions = {},
 ): Promise<Upgrade> {
-  const session = sql.openSession()
-  try {
+  return inSession(sql, async session => {
     // Settings come later: behind a pooler they would stay for the session's next client.
     const isCurrent =
       isUpToDate(await readUpgrade(session)) && (adopted === null || (await hasMappings(session, adopted)))
@@ -82,9 +73,7 @@ export async function migrate(
     const upgrade = await attempt(() => upgradeIn(session, adopted))
     if (adopted !== null) await attempt(() => captureMissing(session))
     return { ...upgrade, applied: [...applied, ...upgrade.applied] }
-  } finally {
-    await session.end({ timeout: 1 })
-  }
+  })
 }
 
 /** Makes the upgrade in one transaction of the session. @param adopted as for `migrate` */
@@ -92,8 +81,7 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
   const execute = (text: string) => session.unsafe(text).simple()
   await execute('begin /* migration.begin */')
   try {
-    const upgrade = await readUpgrade(session)
-    const { missing, changed } = upgrade
+    const { missing, changed } = await readUpgrade(session)
     for (const migration of missing) await run(session, migration)
     await makeDefinitions(session, changed)
     // The functions of a mapping depend on the functions that create them, and on the fields of the type.
@@ -102,7 +90,7 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
     if (adopted !== null) await installMappings(session, adopted)
     await execute(completionOf(missing))
     await execute('commit /* migration.commit */')
-    return toUpgradeNames(upgrade)
+    return { applied: missing.map(({ file }) => file), made: changed.map(({ file }) => file) }
   } catch (error) {
     await execute('rollback /* migration.roll_back */').catch(() => {}) // A lost connection has ended it.
     throw error
@@ -127,22 +115,16 @@ async function prepareSession(session: Sql): Promise<number> {
 }
 
 /** Runs a file that cannot be in a transaction, one statement at a time, and records it. */
-async function runAlone(session: Sql, { version, file, md5, text }: Migration): Promise<void> {
-  for (const statement of text.split(/;\n/)) if (statement.trim()) await session.unsafe(statement).simple()
-  await session.unsafe(recordOf(version, file, md5)).simple()
+async function runAlone(session: Sql, migration: Migration): Promise<void> {
+  for (const statement of migration.text.split(/;\n/)) if (statement.trim()) await session.unsafe(statement).simple()
+  await session.unsafe(recordOf(migration)).simple()
 }
 
 /** Runs a file and records it. PostgreSQL runs the statements of one message in one transaction. */
-const run = (session: Sql, { version, file, md5, text }: Migration) =>
-  session.unsafe(`${text}\n${recordOf(version, file, md5)}`).simple()
+const run = (session: Sql, migration: Migration) => session.unsafe(`${migration.text}\n${recordOf(migration)}`).simple()
 
 /** Applies all migrations and definitions in the transaction of the caller, without mappings. The database has none. */
 export async function createSchema(transaction: Sql): Promise<void> {
   for (const migration of readOwn()) await run(transaction, migration)
   await makeDefinitions(transaction, readDefinitions())
 }
-
-const toUpgradeNames = ({ missing, changed }: Pick<MigrationState, 'missing' | 'changed'>): Upgrade => ({
-  applied: missing.map(({ file }) => file),
-  made: changed.map(({ file }) => file),
-})

@@ -14,7 +14,7 @@ import {
 } from './migrations.ts'
 
 /** Returns the statement that records a migration. */
-export const recordOf = (version: number, file: string, md5: string) =>
+export const recordOf = ({ version, file, md5 }: Migration) =>
   `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
 
 /** Returns whether definitions make the functions of mappings. */
@@ -25,10 +25,7 @@ export const needsPreparationAgain = (changed: readonly Definition[]) =>
 export const needsCaptureAgain = (changed: readonly Definition[]): boolean =>
   changed.some(({ file }) => file.startsWith('capture/capture'))
 
-/**
- * Returns the statement that prepares the installed mappings again, because migrations may have changed the fields of
- * their types.
- */
+/** Returns the statement that prepares mappings again: migrations may have changed the fields of their types. */
 export const preparationFor = (changed: readonly Definition[]) =>
   `call /* mapping.prepare_again */ gateway.prepare_mappings(${needsPreparationAgain(changed)});`
 
@@ -47,8 +44,7 @@ delete /* drift.forget */ from gateway.made_object where ${noted};
 insert /* drift.note */ into gateway.made_object select name, md5, server from gateway.present_object where ${noted};`
 }
 
-const describeMigration = ({ version, file, md5, text }: Migration) =>
-  `-- ${file}\n${text}\n${recordOf(version, file, md5)};`
+const describeMigration = (migration: Migration) => `-- ${migration.file}\n${migration.text}\n${recordOf(migration)};`
 
 /** Returns the SQL of an upgrade, with the statements of `more`. */
 const describe = (missing: Migration[], changed: Definition[], more: string[]): string[] => [
