@@ -30,7 +30,12 @@ const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
   },
 })
 
-export interface PoolOptions {
+/**
+ * By default, sessions have the role of the login and `ownSearchPath`, and send their parameters as they start. Each
+ * new connection is checked: with a role it must have the role and the limits, and lead to a primary that can be
+ * written, unless it `readsOnly`.
+ */
+export interface PoolOptions extends Partial<Omit<SessionRequirements, 'prepares'>> {
   max: number
   /** The name under which its statements are published; default: `requests`. */
   name?: string
@@ -51,25 +56,12 @@ export interface PoolOptions {
   /** A connection that takes longer to open fails, in milliseconds; default: four seconds. */
   connectTimeoutMs?: number
   /**
-   * The role under which statements run; default: the login. Each new connection is checked: with a role it must have
-   * the role and the limits, and lead to a primary that can be written, unless it `readsOnly`.
-   */
-  role?: string
-  /** The search path, which each new connection must have. Tests that act as a platform set another path. */
-  searchPath?: string
-  /** True when the connections may lead to a standby, because only records are read on them. */
-  readsOnly?: boolean
-  /** True to send the path, the role and the limits as a connection starts, which poolers refuse; default: true. */
-  startupParameters?: boolean
-  /**
    * Called when a connection has closed. With it a connection stays open as long as the pool, because its session may
    * hold locks; without it, for half an hour or more.
    */
   onClose?: () => void
   /** True for connections that take the commands of replication, as simple statements. */
   replication?: boolean
-  /** Further settings that each connection without a role sends at its start, and must have. */
-  settings?: Readonly<Record<string, string | number>>
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }

@@ -3,10 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Fragment, Sql } from '../sql.ts'
 import { codeOf } from './outage.ts'
 
-/**
- * In milliseconds: the interval at which the holders of locks are read, which is less than `lock_timeout`, and the
- * pause after an attempt.
- */
+/** In milliseconds: the interval of reads of the holders, less than `lock_timeout`, and the pause after an attempt. */
 const times = { read: 50, retry: 1_500 }
 
 /** The SQLSTATEs of a lock that another transaction holds: `lock_timeout`, and a deadlock. */

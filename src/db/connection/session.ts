@@ -5,16 +5,14 @@
  */
 import { type Reason, ReasonError, reason } from '../../reasons.ts'
 
-/**
- * The error of a database that answers, but that the service must not use. Such an error may end by itself, like an
- * outage.
- */
+/** The error of a database that answers but must not be used. Like an outage, it may end by itself. */
 export class DatabaseRefusedError extends ReasonError {
   override readonly name = 'DatabaseRefusedError'
   readonly code = 'DATABASE_REFUSED'
 }
 
 export interface SessionRequirements {
+  /** Tests that act as a platform set another path than `ownSearchPath`. */
   searchPath: string
   /** Undefined for a session of a command: only its search path and its `settings` are checked. */
   role: string | undefined
@@ -23,8 +21,8 @@ export interface SessionRequirements {
   /** The time after which the server must end a statement, in milliseconds. */
   statementTimeoutMs: number
   /**
-   * True when the connection sent all of these settings at its start. Otherwise the pooler or the login has to set
-   * them, so the login itself must have no right to change the audit.
+   * True when the connection sends these settings at its start, which poolers refuse. Otherwise the pooler or the login
+   * sets them, and the login itself may not change the audit.
    */
   startupParameters: boolean
   /** True when it may lead to a standby, because only records are read on it. */
@@ -42,10 +40,7 @@ export const timeFormat = { TimeZone: 'UTC', DateStyle: 'ISO, YMD' }
  */
 export const ownSearchPath = 'pg_catalog, pg_temp'
 
-/**
- * At this isolation level, statements that count or take leases find the latest rows, and do not fail because of
- * another transaction.
- */
+/** At this level, statements that count or take leases find the latest rows, and do not fail because of others. */
 export const isolation = 'read committed'
 
 /**

@@ -168,9 +168,7 @@ export function poolSockets({
   return { socket, backoff: () => nextPause, close }
 }
 
-/**
- * Reports an error when the server closes the connection: otherwise the driver would repeat a failed start endlessly.
- */
+/** Reports an error when the server closes the connection: the driver would repeat a failed start endlessly. */
 function failOnEnd(socket: Socket): void {
   socket.on('end', () => socket.destroy(databaseError('CONNECTION_CLOSED', 'The database has closed the connection.')))
 }

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import postgres from '#postgres'
 import type { Sql } from '../sql.ts'
 
-/** The mapping of a type of record. */
 export interface Mapping {
   record: string
   /** The text of `<record>.sql`. */

@@ -44,9 +44,7 @@ const readFiles = () =>
       return { file, text, md5: createHash('md5').update(text).digest('hex') }
     })
 
-/**
- * Sorts files by the names in them. Names in quoted bodies are looked up only when the body runs, so calls come last.
- */
+/** Sorts files by the names in them. Quoted bodies are looked up only when they run, so calls come last. */
 function inOrder(files: Definition[]): Definition[] {
   const byName = new Map(files.map(one => [basename(one.file, '.sql'), one]))
   const sorted = new Set<Definition>()

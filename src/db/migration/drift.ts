@@ -8,10 +8,7 @@ export interface Drift {
   change: 'changed' | 'dropped' | 'added'
 }
 
-/**
- * Reads the drift. Another major version of the server writes definitions differently: then the drift is unknown, and
- * empty.
- */
+/** Reads the drift. It is empty at another major version of the server, which writes definitions differently. */
 export const readDrift = (sql: Sql) => sql<Drift[]>`
   select /* drift.read */ name as object,
          case when present.md5 is null then 'dropped' when made.md5 is null then 'added' else 'changed' end as change

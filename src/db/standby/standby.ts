@@ -43,7 +43,6 @@ const includes = (shown: LastStep, { epoch, stamp }: LastStep) => shown.epoch ==
 /** The reason why no records are read from a standby. */
 type StandbyProblem = Extract<ReasonCode, `STANDBY_${string}`>
 
-/** The connections to a standby. */
 export interface StandbyPools {
   pool: Pool
   /** A single connection for checks, on which a statement fails within half a second. */
@@ -55,10 +54,7 @@ export interface StandbyState {
   standby: number
   /** The reason why no records are read from the standby; null when records are read from it. */
   problem: StandbyProblem | null
-  /**
-   * The time between the last step of the standby and the last step of the primary, in seconds; null while either step
-   * is unknown.
-   */
+  /** The time between its last step and the primary's, in seconds; null while either is unknown. */
   lagSeconds: number | null
 }
 

@@ -1,7 +1,6 @@
-import type { PoolUse } from '../../channels.ts'
+import { type PoolUse, type StatementWork, statementChannel } from '../../channels.ts'
 import type { DriverPool } from '../sql.ts'
-import { publishStatement } from './publish-statements.ts'
-import { isStatement, namedText, nameOf, type Statement } from './statement.ts'
+import { isStatement, namedText, nameOf, onStatementEnd, type Statement } from './statement.ts'
 import { StatementQueue } from './statement-queue.ts'
 
 /**
@@ -65,3 +64,31 @@ function senderOf(driver: DriverPool): (statement: Statement) => void {
 
 /** Returns the noun of a statement's name, `voucher` of `voucher.list`, or its text when it has no name. */
 const keyOf = (statement: Statement) => nameOf(statement)?.split('.')[0] ?? namedText(statement)
+
+/** Runs a statement, and publishes it on its channel. @param run sends it, or lets it wait */
+function publishStatement(statement: Statement, pool: PoolUse, run: (statement: Statement) => void): void {
+  if (!statementChannel.hasSubscribers) {
+    run(statement)
+    return
+  }
+  const work: StatementWork = { name: nameOf(statement), pool }
+  const begunAt = performance.now()
+  let sentAt: number | null = null
+  let waits = false
+  onStatementEnd(statement, error => {
+    const now = performance.now()
+    if (waits) work.secondsWaited = ((sentAt ?? now) - begunAt) / 1000
+    if (sentAt !== null) {
+      work.seconds = (now - sentAt) / 1000
+      pool.busy--
+    }
+    if (error !== undefined) work.error = error
+    statementChannel.asyncEnd.publish(work)
+  })
+  statement.onSend = () => {
+    sentAt = performance.now()
+    pool.busy++
+  }
+  statementChannel.start.runStores(work, run, undefined, statement)
+  waits = sentAt === null
+}
