@@ -1,6 +1,6 @@
 /** Judges facts: makes the reasons of each check. */
 import { reasonsOf } from '../db/standby/standby.ts'
-import { pauseReasons } from '../domain/event/pause-reason.ts'
+import { pauseReasons } from '../domain/event/endpoint.ts'
 import { type Reason, reason } from '../reasons.ts'
 import type { Facts } from './inspect.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { coalesceReads } from '../async/coalesce-reads.ts'
 import type { Sql } from '../db/sql.ts'
-import { countEndpoints } from '../domain/event/endpoint-counts.ts'
+import { countEndpoints } from '../domain/event/endpoint.ts'
 import { readSyncState } from '../domain/sync/full-pass.ts'
 import { countTokensInNeed } from '../domain/token/list.ts'
 import { readStepState } from '../projection/step-state.ts'
@@ -19,15 +19,13 @@ const timeLimitMs = 1_000
  */
 export function createDatabaseReader(sql: Sql, report: (error: unknown) => void): () => Promise<string> {
   const read = coalesceReads(async () => {
-    const lagging = readLag(sql, { isRecent: true })
-    const reads = [
+    const [steps, sync, lag, tokens, webhooks] = await Promise.all([
       readStepState(sql),
       readSyncState(sql),
-      lagging,
+      readLag(sql, { isRecent: true }),
       countTokensInNeed(sql),
       countEndpoints(sql),
-    ] as const
-    const [steps, sync, lag, tokens, webhooks] = await Promise.all(reads)
+    ])
     return { steps, sync, lag, tokens, webhooks }
   }, timeLimitMs)
   return async () => {

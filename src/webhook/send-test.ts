@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/sql.ts'
 import type { Actor } from '../domain/administrator/audit.ts'
 import { badInput } from '../domain/errors.ts'
+import { recordTest } from '../domain/event/delivery.ts'
 import { type Endpoint, endpointState } from '../domain/event/endpoint.ts'
-import { recordTest } from '../domain/event/test-delivery.ts'
 import type { Answer, Post } from './post.ts'
 
 /**

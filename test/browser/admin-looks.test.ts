@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest'
 import { inviteAdministrator, inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
+import { recordTest } from '../../src/domain/event/delivery.ts'
 import { createEndpoint, pauseEndpoint } from '../../src/domain/event/endpoint.ts'
-import { recordTest } from '../../src/domain/event/test-delivery.ts'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { startProvider } from '../admin/provider.ts'
 import { createAccount, root } from '../admin/support.ts'

@@ -1,6 +1,5 @@
 // The parts that several pages of webhooks show.
-import { type Endpoint, endpointState, getEndpoint } from '../../domain/event/endpoint.ts'
-import { pauseReasons } from '../../domain/event/pause-reason.ts'
+import { type Endpoint, endpointState, getEndpoint, pauseReasons } from '../../domain/event/endpoint.ts'
 import { requireIdentifier } from '../../domain/value/identifier.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Timestamp } from '../components/format.tsx'

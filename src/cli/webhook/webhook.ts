@@ -12,11 +12,11 @@ import {
   getEndpoint,
   listEndpoints,
   pauseEndpoint,
+  pauseReasons,
   replayEndpoint,
   resumeEndpoint,
   rotateSecret,
 } from '../../domain/event/endpoint.ts'
-import { pauseReasons } from '../../domain/event/pause-reason.ts'
 import { webhookSecret } from '../../domain/event/secret.ts'
 import { type Instant, parseInstant } from '../../domain/value/instant.ts'
 import { toJsonLine } from '../../json-line.ts'

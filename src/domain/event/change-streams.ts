@@ -22,10 +22,7 @@ interface Group extends StreamAccess {
 
 export type ChangeStreams = ReturnType<typeof createChangeStreams>
 
-/**
- * Creates the opener of streams. All streams of the process share the statements of the feed and of the checks of
- * tokens.
- */
+/** Creates the opener of streams. All streams share the statements of the feed, and of the checks of tokens. */
 export function createChangeStreams(feed: HeadFeed) {
   const groups = new Map<number, Group>()
   let timer: NodeJS.Timeout | undefined

@@ -1,5 +1,7 @@
 /** The state of deliveries (R36): the position of each list at an endpoint, and the window of its current try. */
 import type { Fragment, Sql } from '../../db/sql.ts'
+import { type Actor, auditEntry } from '../administrator/audit.ts'
+import { notFound } from '../errors.ts'
 import { type Instant, instantText } from '../value/instant.ts'
 import { formerSigns, tokenIsActive } from './endpoint.ts'
 
@@ -112,7 +114,6 @@ export const beginTries = (sql: Sql, instance: string, tries: readonly Try[]) =>
         delivered_to = case when webhook_position.generation = excluded.generation then webhook_position.delivered_to end
     returning endpoint_id as "endpointId", tenant_id as "tenantId", record`.execute()
 
-/** The outcome of a try. */
 export interface Outcome extends Try {
   generation: number
   messageId: string
@@ -126,10 +127,10 @@ export interface Outcome extends Try {
 }
 
 /** The status with which an endpoint asks for no more events. */
-export const goneStatus = 410
+const goneStatus = 410
 
 /** The time without a success after which an endpoint is paused, in days. */
-export const maxFailingDays = 5
+const maxFailingDays = 5
 
 /** Records outcomes: positions move on, failures are counted, endpoints that fail for too long are paused. */
 export const recordOutcomes = (sql: Sql, outcomes: readonly Outcome[]): Promise<unknown> =>
@@ -190,6 +191,25 @@ export const listDeliveries = (sql: Sql, endpointId: number, limit: number): Pro
     select /* webhook.list_deliveries */ id, at, message_id as "messageId", type, tenant_id as "tenantId", status, error,
            duration_ms as "durationMs"
     from gateway.webhook_delivery where endpoint_id = ${endpointId} order by id desc limit ${limit}`.execute()
+
+/** Writes a test of an administrator, and its outcome, into the log and into the audit. @throws `NOT_FOUND` */
+export async function recordTest(
+  sql: Sql,
+  actor: Actor,
+  id: number,
+  { messageId, status, error, durationMs }: Pick<Delivery, 'messageId' | 'status' | 'error' | 'durationMs'>,
+): Promise<void> {
+  const detail = JSON.stringify({ endpoint: id, status, error })
+  const [recorded] = await sql`
+    with /* webhook.record_test */ tested as (
+      select id, token_id from gateway.webhook_endpoint where id = ${id}
+    ), logged as (
+      insert into gateway.webhook_delivery (endpoint_id, message_id, type, status, error, duration_ms)
+      select id, ${messageId}, 'test', ${status}::integer, ${error}::text, ${durationMs}::integer from tested
+    )
+    ${auditEntry(sql, actor, 'webhook.test', sql`token_id, ${detail}::text::jsonb from tested`)} returning 1`
+  if (!recorded) throw notFound('webhook')
+}
 
 /** The number of tries of an endpoint that the log keeps. */
 const maxLogged = 10_000

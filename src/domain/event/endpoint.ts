@@ -6,8 +6,14 @@ import { lastStamp } from '../sync/server-time.ts'
 import { isExpired, sessionEnded } from '../token/token.ts'
 import type { Instant } from '../value/instant.ts'
 
-/** The reason of a pause: an administrator, five days of failure, or the answer 410. */
-export type PauseReason = 'administrator' | 'failing' | 'gone'
+/** The reasons of pauses, each as the end of a sentence that begins with *is paused since …*. */
+export const pauseReasons = {
+  administrator: 'by an administrator',
+  failing: 'after five days without a success',
+  gone: 'because the receiver answered 410: it wants no more events',
+}
+
+export type PauseReason = keyof typeof pauseReasons
 
 /** An endpoint as an administrator sees it. */
 export interface Endpoint {
@@ -33,9 +39,8 @@ export interface Endpoint {
   revision: number
 }
 
-/** The states of endpoints: `failing` when the last try failed, `ended` when the token is not active. */
-const endpointStates = ['active', 'failing', 'paused', 'ended'] as const
-export type EndpointState = (typeof endpointStates)[number]
+/** `failing`: the last try failed; `ended`: the token is not active. */
+type EndpointState = 'active' | 'failing' | 'paused' | 'ended'
 
 /** Returns the state of an endpoint. */
 export function endpointState({ tokenIsActive, pausedAt, failingSince }: Endpoint): EndpointState {
@@ -72,6 +77,29 @@ export const listEndpoints = (sql: Sql, tokenId: number | null = null): Promise<
     from gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
     where ${tokenId === null ? sql`true` : sql`token_id = ${tokenId}`} order by endpoint.id`.execute()
 
+/** The numbers of endpoints of active tokens. */
+interface EndpointCounts {
+  active: number
+  failing: number
+  paused: Record<PauseReason, number>
+  /** The greatest time since `deliveredTo` of an endpoint that is not paused, in seconds. */
+  lag: number
+}
+
+/** Counts the endpoints by state, for metrics. */
+export async function countEndpoints(sql: Sql): Promise<EndpointCounts> {
+  const [counts] = await sql<[EndpointCounts]>`
+    select /* webhook.count */ count(*) filter (where paused_at is null and failing_since is null)::integer as active,
+           count(*) filter (where paused_at is null and failing_since is not null)::integer as failing,
+           json_build_object('administrator', count(*) filter (where pause_reason = 'administrator'),
+                             'failing', count(*) filter (where pause_reason = 'failing'),
+                             'gone', count(*) filter (where pause_reason = 'gone')) as paused,
+           coalesce(extract(epoch from now() - min(delivered_to) filter (where paused_at is null))::float8, 0) as lag
+    from gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
+    where ${tokenIsActive(sql)}`
+  return counts
+}
+
 /** Returns an endpoint by id, or throws `NOT_FOUND`. */
 export async function getEndpoint(sql: Sql, id: number): Promise<Endpoint> {
   const [endpoint] = await sql<Endpoint[]>`
@@ -87,7 +115,7 @@ export async function getEndpoint(sql: Sql, id: number): Promise<Endpoint> {
  * @param text an https URL, at port 443 or above 1024. Its host is checked when events are sent, because the addresses
  *   of a name change
  */
-export function findUrlProblem(text: string): string | null {
+function findUrlProblem(text: string): string | null {
   // Non-ASCII characters are longer when they are sent.
   if (!URL.canParse(text) || new URL(text).href.length > 2000)
     return 'Give a URL of at most 2,000 characters, such as https://partner.example.com/hooks.'
@@ -127,11 +155,8 @@ export async function createEndpoint(sql: Sql, actor: Actor, tokenId: number, te
   if (created) return getEndpoint(sql, created.id)
   const existing = (await listEndpoints(sql, tokenId)).find(endpoint => endpoint.url === url)
   if (existing) throw badInput({ url: [`Webhook ${existing.id} of this token already sends to this URL.`] })
-  throw badInput({
-    token: [
-      `The token must be active, and may have ${maxEndpoints} endpoints. During the first fill, try again in a minute.`,
-    ],
-  })
+  const rule = `The token must be active, and may have ${maxEndpoints} endpoints. During the first fill, try again in a minute.`
+  throw badInput({ token: [rule] })
 }
 
 /**
@@ -155,39 +180,30 @@ async function change(
     ${auditEntry(sql, actor, action, sql`token_id, ${shown}::text::jsonb from changed`)} returning 1`
   if (changed) return
   await getEndpoint(sql, id)
-  throw badInput({
-    revision: ['The webhook has changed meanwhile, so nothing was done: look at its present state, and try again.'],
-  })
+  const conflict = 'The webhook has changed meanwhile, so nothing was done: look at its present state, and try again.'
+  throw badInput({ revision: [conflict] })
 }
 
 /** Pauses an endpoint: its changes wait until it is resumed. @throws `NOT_FOUND` */
-export const pauseEndpoint = (sql: Sql, actor: Actor, id: number): Promise<void> =>
-  change(
-    sql,
-    actor,
-    id,
-    'webhook.pause',
-    sql`
+export function pauseEndpoint(sql: Sql, actor: Actor, id: number): Promise<void> {
+  const update = sql`
       update gateway.webhook_endpoint
       set paused_at = coalesce(paused_at, now()), pause_reason = 'administrator', revision = revision + 1
-      where id = ${id} returning token_id`,
-  )
+      where id = ${id} returning token_id`
+  return change(sql, actor, id, 'webhook.pause', update)
+}
 
 /** Resumes an endpoint from its positions. Waiting changes are sent immediately. @throws `NOT_FOUND` */
-export const resumeEndpoint = (sql: Sql, actor: Actor, id: number): Promise<void> =>
-  change(
-    sql,
-    actor,
-    id,
-    'webhook.resume',
-    sql`
+export function resumeEndpoint(sql: Sql, actor: Actor, id: number): Promise<void> {
+  const update = sql`
       update gateway.webhook_endpoint
       set paused_at = null, pause_reason = null, failing_since = null, revision = revision + 1
-      where id = ${id} returning token_id`,
-  )
+      where id = ${id} returning token_id`
+  return change(sql, actor, id, 'webhook.resume', update)
+}
 
 /**
- * Sends the changes since an instant again, and earlier changes that still wait.
+ * Sends again the changes since an instant, and earlier changes that still wait.
  *
  * @param revision the revision that the administrator has seen, so that a form sent twice acts once; null for any
  * @throws the errors of `change`; `BAD_USER_INPUT` with the errors of `from` when it is in the future
