@@ -88,10 +88,7 @@ export interface FiguresRequest {
 export interface ProductRanking {
   first: number
   by: 'PAID' | 'VOUCHERS'
-  /**
-   * Only sales in this currency. Null for all currencies: then the order by amount lists the first products of each
-   * currency.
-   */
+  /** Only sales in this currency; null for all: then the order by amount ranks each currency by itself. */
   currency: string | null
 }
 

@@ -3,10 +3,7 @@ import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { instantText } from '../value/instant.ts'
 import type { FiguresRequest } from './figure.ts'
 
-/**
- * Returns the instant at which a calendar day begins. When a change of the clock repeats midnight, the day begins at
- * the first midnight.
- */
+/** Returns the instant at which a calendar day begins: the first midnight, when a change of the clock repeats it. */
 const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
   (select case when ((midnight - interval '1 hour') at time zone zone.sql_name)::date >= ${day}
                then midnight - interval '1 hour' else midnight end
@@ -18,11 +15,11 @@ const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
  * - `zone(name, sql_name)`: its time zone, and the name of the zone for `at time zone`
  * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
- * - `part(grain, lower, upper)`: the days of UTC that lie within one interval; at both ends, periods of three hours and
- * of half an hour
- * - `counted(tenant_id, lower, upper)`: the parts that are counted from the records: the period of single tenants, and
- * for tenants in a rollup the half hours within which an interval begins or ends. In time zones with an offset of
- * quarters of an hour, and before a zone had a standard time, a day can begin within a half hour.
+ * - `part(grain, lower, upper)`: the ranges for which rollups are read: the days of UTC within each interval, and at
+ * both ends of it ranges of three hours and of half an hour
+ * - `counted(tenant_id, lower, upper)`: the ranges whose records are counted: the whole period for a tenant of `single`,
+ * and for each member of a rollup the half hours within which an interval begins or ends. A day can begin within a half
+ * hour in a time zone whose offset has quarters of an hour, and before a zone had a standard time.
  */
 export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals }: FiguresRequest): Fragment {
   const from = arrayText(intervals.map(interval => interval.from))

@@ -73,12 +73,12 @@ const timeZoneErrors: readonly unknown[] = ['22023', '22021']
 /**
  * Returns the relations of the tenants.
  *
- * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it whose grant
- * includes all below (R21), or the tenant itself; null for a tenant with descendants that is granted without them
+ * - `granted(id, top)`: the tenants whose records count. `top` is the highest ancestor whose grant includes all tenants
+ * below it (R21). Without such an ancestor, `top` is the tenant itself, or null when the tenant has descendants
  * - `rolled(ancestor_id)`: the tenants whose rollups are read
  * - `single(tenant_id)`: the tenants whose records are read, because no rollup includes them
- * - `today(id, day)`: the present calendar day at each of these tenants, some of which may be deleted already;
- * `days(first, last)`: the first and the last of these days
+ * - `today(id, day)`: the present calendar day at each tenant whose records count; a deleted tenant has the day of UTC
+ * - `days(first, last)`: the first and the last day of `today`
  */
 const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
   ${
@@ -108,8 +108,10 @@ const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendant
 /**
  * A tenant and the tenants below it, in the tree of the rollups.
  *
- * - `whole(id)`: the tenants that a grant includes with all below
- * - `highest(id)`: the tenants of `whole` that have none of `whole` above them
+ * - `below(id)`: the tenant and all tenants below it
+ * - `whole(id)`: the tenants of `below` whose descendants are all granted
+ * - `highest(id)`: the tenants of `whole` without an ancestor in `whole`
+ * - `visible(id, top)`: the granted tenants of `below`, each with its ancestor in `highest`, or null
  */
 const tenantsBelow = (sql: RecordSql, token: Token, tenantId: number): Fragment => {
   const { named, withDescendants } = grantedBy(token)

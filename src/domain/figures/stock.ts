@@ -6,12 +6,13 @@ import type { Selection } from './figure.ts'
 /**
  * Returns the relations of the current vouchers.
  *
- * - `differing_day(day)`: the last days of validity about which the granted tenants differ, because their calendar days
- * differ: a rollup of several tenants does not show whether such a voucher is expired, or expires within some days
- * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers by the last day of their
- * validity, null when it does not end. `today` is the day at their tenant, null when they belong to several tenants,
- * which then do not differ on their last day, so that any tenant's day decides. Vouchers that have expired at all
- * tenants share one day.
+ * - `differing_day(day)`: the last days of validity that are over at some tenants only, or within the next days at some
+ * tenants only, because the calendar days of the tenants differ. A rollup of several tenants does not show to which of
+ * them a voucher belongs, so the vouchers of these days are counted from the records
+ * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers. `expires_on` is the last day
+ * of their validity; it is null when they do not expire, and the same day for all vouchers that have expired at all
+ * tenants. `today` is the day at the tenant of the vouchers; it is null for the sums of a rollup, for which the day of
+ * any tenant gives the same result.
  */
 export const stockRelations = (sql: RecordSql, { expiring, status }: Selection): Fragment => sql`
   differing_day as materialized (

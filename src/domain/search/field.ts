@@ -95,7 +95,7 @@ export const parsedOnce = (sql: RecordSql, text: string | null, type: string): F
 /**
  * Returns a field that selects the rows with a value in a range, and no rows without a value.
  *
- * @param order by that value
+ * @param order the order by that value, whose index serves the field
  */
 export const inRange = (kind: keyof typeof rangeKinds, order: Order, description: string): FilterField => ({
   kind,
@@ -158,7 +158,7 @@ export function parseCurrency(text: string): string | null {
 /**
  * Returns a field that selects the rows with amounts in one currency.
  *
- * @param order by an amount: its index begins with the currency
+ * @param order an order by an amount, whose index begins with the currency
  */
 export const ofCurrency = (order: Order, description: string): FilterField => ({
   kind: 'text',
@@ -190,9 +190,9 @@ const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nu
 /**
  * Returns a field that selects the rows that belong to a record.
  *
- * @param noun the name of such a record: `catalog voucher`
- * @param key the column that the index has
- * @param where returns the condition for the numeric id
+ * @param noun the noun of the record's resource: `catalog voucher`
+ * @param key the column by which the index finds the rows
+ * @param where returns the condition for a numeric id
  */
 export const ofRecord = (
   noun: string,

@@ -9,10 +9,7 @@ export interface Owners {
   count: number
 }
 
-/**
- * Returns the tenants whose records a search reads. Several tenants are read once for all its statements, because that
- * read walks the tree.
- */
+/** Reads the tenants of a search. Several are read once for all its statements, because that read walks the tree. */
 export async function readSearchedTenants(sql: RecordSql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`
   if (descendantsOf === null) {

@@ -18,7 +18,6 @@ interface SearchTableOptions<Row> extends SearchedTable {
   row: RowCodec<Row>
 }
 
-/** A page with the keys of its rows. */
 export interface KeyedPage<Row> extends RecordPage<Row> {
   keys: ReadonlyMap<Row, string | null>
   /**
@@ -81,8 +80,9 @@ export function searchTable<Row extends { id: number }>({
   /**
    * Returns the end of a statement that reads a page: its records as one text, and the places of all rows in the list.
    *
-   * @param page the relation of the rows that match, and of the rows at which lists end
-   * @param more an additional column
+   * @param limit the number of records on the page
+   * @param page the relation of the rows that match, and of the last row of each list that was not read to its end
+   * @param more the SQL of one more column
    */
   const readPlaces = ({ sql, ranges }: Reading, limit: number, page: Fragment, more: Fragment): Fragment => sql`
     picked as materialized (
@@ -137,7 +137,7 @@ export function searchTable<Row extends { id: number }>({
    * Reads the page from the first rows in the list's order. With many tenants, it reads a few rows of each list, and
    * more of the lists whose rows end first. The page ends where the rows of a longer list end.
    *
-   * @param rows the approximate maximum number of rows to read; 0 to read one page, when all rows match
+   * @param rows how many rows to read in all lists, about; 0 for the rows of one page, when all rows match
    */
   async function scan(reading: Reading, window: PageWindow, rows: number) {
     const { sql, owners, ranges } = reading

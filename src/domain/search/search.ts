@@ -34,7 +34,6 @@ export interface Search extends Required<Pick<FilterConditions, 'ranges' | 'text
   rangeKeys: readonly string[] | null
   /** The condition that the index of the order serves. */
   served: Condition | undefined
-  /** The words that are searched, or null. */
   words: SearchedWords | null
   order: Order
   descending: boolean

@@ -36,8 +36,8 @@ export interface Reading {
 /**
  * Counts the rows of index ranges.
  *
- * @param isCounted returns whether to count the range of a key
- * @param most the maximum number of rows to count in a range
+ * @param isCounted returns whether the range of a key is counted
+ * @param most the number of rows above which a range is not counted further
  * @returns the smallest range; null when all ranges have more rows
  */
 export async function narrowestRange(
