@@ -1,6 +1,4 @@
-/**
- * Checks a mapping before it is installed, with functions of PostgreSQL (sql/functions/adoption), and leaves no trace.
- */
+/** Checks a mapping before it is installed, by functions of SQL (sql/functions/adoption), and leaves no trace. */
 import postgres from '#postgres'
 import { lineAt, type Mapping, readMappings } from '../db/mapping/mappings.ts'
 import { arrayText, type Fragment, type Pool, type Transaction } from '../db/sql.ts'
@@ -76,21 +74,18 @@ class Check {
   readonly #schemas = new Set<string>()
   /** The columns that the mapping reads, by the names of their tables. */
   readonly #columns = new Map<string, Set<string>>()
-  readonly #sql: Transaction
 
-  constructor(sql: Transaction) {
-    this.#sql = sql
-  }
+  constructor(private readonly sql: Transaction) {}
 
   async run(mappings: Mapping[], readsRows: boolean) {
-    const [types] = await this.#sql<{ names: string[] }[]>`
+    const [types] = await this.sql<[{ names: string[] }]>`
       select /* adoption.read_types */ to_json(enum_range(null::gateway.record_type)) as names`
     const viewed: Mapping[] = []
     for (const mapping of mappings) {
       const { record, select, path } = mapping
       const file = `${record}.sql`
-      if (!types?.names.includes(record)) {
-        const remedy = `Name it after one of these: ${types?.names.join(', ')}`
+      if (!types.names.includes(record)) {
+        const remedy = `Name it after one of these: ${types.names.join(', ')}`
         this.#add(file, { level: 'error', problem: `There is no type of record ${record}`, remedy })
         continue
       }
@@ -107,7 +102,7 @@ class Check {
       if (this.#hasNoError(before)) sound.push(mapping)
     }
     for (const { record } of readsRows ? sound : []) {
-      await this.#collect(`${record}.sql`, this.#sql`/* adoption.find_rows */ gateway.find_row_faults(${record})`)
+      await this.#collect(`${record}.sql`, this.sql`/* adoption.find_rows */ gateway.find_row_faults(${record})`)
     }
     const changes = readsRows && this.#hasNoError(0) ? await this.#findChanges(mappings) : []
     // Last, because it locks tables of the gateway until the transaction ends.
@@ -119,13 +114,13 @@ class Check {
           ${record}, ${select}, ${JSON.stringify(rules)}::text::jsonb, false, ${path})`,
       )
       if (isPrepared)
-        await this.#collect(file, this.#sql`/* adoption.find_code */ gateway.find_code_of_others(${record})`)
+        await this.#collect(file, this.sql`/* adoption.find_code */ gateway.find_code_of_others(${record})`)
     }
     return { findings: this.#findings, changes, columns: this.#columns, grants: await this.#describeGrants() }
   }
 
   async #findChanges(mappings: Mapping[]): Promise<RecordChange[]> {
-    const changes = await this.#sql<RecordChange[]>`
+    const changes = await this.sql<RecordChange[]>`
       select /* adoption.find_changes */ installed.record::text as record, change, records, first_key as "firstKey",
              to_json(columns) as columns
       from (select record, files || jsonb_build_object('record', record) as given from gateway.mapping) installed
@@ -143,7 +138,7 @@ class Check {
   /** Checks the columns of a mapping, the tables that it reads, and its rules. */
   async #checkSources({ record, rules, path }: Mapping): Promise<void> {
     const file = `${record}.sql`
-    const sql = this.#sql
+    const { sql } = this
     await this.#collect(file, sql`/* adoption.find_columns */ gateway.find_column_faults(${record})`)
     if (await this.#collect(file, sql`/* adoption.find_sources */ gateway.find_source_faults(${record})`)) {
       const ruled = arrayText(Object.keys(rules))
@@ -171,17 +166,15 @@ class Check {
 
   async #checkRule(record: string, file: string, source: string, query: string, path: string): Promise<void> {
     // The view has one row, because a step evaluates a rule for few rows and PostgreSQL should plan it so.
-    await this.#sql.unsafe(
-      `create temporary view changed as select * from jsonb_populate_record(null::${source}, '{}')`,
-    )
+    await this.sql.unsafe(`create temporary view changed as select * from jsonb_populate_record(null::${source}, '{}')`)
     if (await this.#createView(file, 'affected', query, path)) {
       await this.#collect(
         file,
-        this.#sql`/* adoption.find_rule */ gateway.find_rule_faults(${record}, ${source}::text::regclass, ${file})`,
+        this.sql`/* adoption.find_rule */ gateway.find_rule_faults(${record}, ${source}::text::regclass, ${file})`,
       )
       await this.#addColumns('affected', source)
     }
-    await this.#sql`drop view /* adoption.drop_changed */ pg_temp.changed cascade`
+    await this.sql`drop view /* adoption.drop_changed */ pg_temp.changed cascade`
   }
 
   /** Creates a view that voucher_gateway_reader may evaluate. @returns whether the query has no fault */
@@ -191,13 +184,13 @@ class Check {
       sql => sql`call /* adoption.create_view */ gateway.create_view(${name}, ${query}, ${path})`,
     )
     if (isCreated)
-      await this.#collect(file, this.#sql`/* adoption.find_literals */ gateway.find_literal_faults(${name}, ${query})`)
+      await this.#collect(file, this.sql`/* adoption.find_literals */ gateway.find_literal_faults(${name}, ${query})`)
     return isCreated
   }
 
   /** Adds the columns that a view reads. @param source the table whose rows `changed` has */
   async #addColumns(view: string, source?: string): Promise<void> {
-    const columns = await this.#sql<{ schema_name: string; table_name: string; column_name: string }[]>`
+    const columns = await this.sql<{ schema_name: string; table_name: string; column_name: string }[]>`
       select schema_name, table_name, column_name
       from /* adoption.read_columns */ gateway.columns_read_by(to_regclass(${`pg_temp.${view}`}), to_regclass(${source ?? null}))`
     for (const { schema_name, table_name, column_name } of columns) {
@@ -207,14 +200,11 @@ class Check {
   }
 
   async #describeGrants(): Promise<string[]> {
-    const [login] = await this.#sql<
-      { name: string }[]
-    >`select /* adoption.read_login */ quote_ident(current_user) as name`
+    const [{ login }] = await this.sql<[{ login: string }]>`
+      select /* adoption.read_login */ quote_ident(current_user) as login`
     return [
-      ...[...this.#schemas].map(schema => `grant usage on schema ${schema} to ${login?.name};`),
-      ...[...this.#columns].map(
-        ([table, columns]) => `grant select (${[...columns].join(', ')}) on ${table} to ${login?.name};`,
-      ),
+      ...[...this.#schemas].map(schema => `grant usage on schema ${schema} to ${login};`),
+      ...[...this.#columns].map(([table, names]) => `grant select (${[...names].join(', ')}) on ${table} to ${login};`),
     ]
   }
 
@@ -237,7 +227,7 @@ class Check {
   /** Runs statements in a savepoint. Their error becomes a finding. @returns whether they succeeded */
   async #attempt(file: string, run: (sql: Transaction) => Promise<unknown>): Promise<boolean> {
     try {
-      await this.#sql.savepoint(run)
+      await this.sql.savepoint(run)
       return true
     } catch (error) {
       if (!(error instanceof postgres.PostgresError) || notOfMapping.test(error.code)) throw error

@@ -1,4 +1,3 @@
-/** Writes the folder of a mapping. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sql } from '../db/sql.ts'

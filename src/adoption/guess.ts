@@ -78,10 +78,7 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     return undefined
   }
 
-  /**
-   * Guesses the keys of a product's categories: from a table that links products and categories, or else from a column
-   * of the product.
-   */
+  /** Guesses the keys of a product's categories: from a table that links both, or else from a column of the product. */
   function guessCategories(key: Column | undefined): Guess {
     const category = tableOf('category')
     for (const table of tables) {

@@ -22,10 +22,10 @@ export async function importIds(sql: Pool, source: Readable): Promise<number> {
     const command = transaction`
       copy /* adoption.import_ids */ gateway.identity (kind, key, id) from stdin with (format csv, header)`
     await sendCopy(command, source)
-    const [row] = await transaction<{ count: number }[]>`
+    const [row] = await transaction<[{ count: number }]>`
       select /* adoption.continue_ids */ count(*),
              setval('gateway.identity_id_seq', greatest(max(id) filter (where gateway.own_id(key) is null), 9000000000000000))
       from gateway.identity`
-    return row?.count ?? 0
+    return row.count
   })
 }

@@ -14,7 +14,6 @@ const tables: Record<string, string> = {
   customer: 'person people buyer client contact member user account',
 }
 
-/** The columns of records. */
 const columns: Record<string, string> = {
   parent_id: 'parent',
   tenant_id: 'shop_id store_id merchant_id venue_id',

@@ -3,7 +3,6 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Fragment, Pool, Sql } from '../db/sql.ts'
 
-/** A key that steps have rejected. */
 interface RejectedKey {
   record: string
   key: string

@@ -10,7 +10,6 @@ export interface KeyState {
   rows: object[]
   /** The reasons why steps will evaluate the key; empty when nothing waits. */
   notes: string[]
-  /** The stored record. */
   record: { id: number; tenant_id?: number; reference?: string } | null
   /** The reason why v1 cannot show the row. */
   rejection: string | null
@@ -34,7 +33,7 @@ export async function readKeyState(sql: Transaction, mapping: Mapping, key: stri
           format('select to_json(mapping) from pg_temp.shown mapping where key = %L', ${key}::text), null) as (row json)`,
     )
     .catch(error => throwWithFile(error, mapping))
-  const [state] = await sql<Omit<KeyState, 'rows'>[]>`
+  const [state] = await sql<[Omit<KeyState, 'rows'>]>`
     with /* adoption.find_state_of_key */ given (record, key) as (
       values (${record}::text::gateway.record_type, ${key}::text)
     ), step as (
@@ -60,6 +59,5 @@ export async function readKeyState(sql: Transaction, mapping: Mapping, key: stri
              union
              select reason from gateway.scan where scan.record = given.record)) as notes
     from identified given left join ${sql(`gateway.${record}`)} stored using (id)`
-  if (!state) throw new Error('The database returned no state of the key.')
   return { rows: rows.map(({ row }) => row), ...state }
 }

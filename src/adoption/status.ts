@@ -1,7 +1,6 @@
 /** The state of the records that steps write by the mappings. */
 import type { Sql } from '../db/sql.ts'
 
-/** The state of a type of records. */
 interface RecordState {
   record: string
   records: number

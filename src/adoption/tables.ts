@@ -1,7 +1,6 @@
 /** Reads the tables of a platform from its catalog. */
 import type { Sql } from '../db/sql.ts'
 
-/** A column of a platform's table. */
 export interface Column {
   name: string
   /** The name as SQL. */
@@ -16,7 +15,6 @@ export interface Column {
   target: string | null
 }
 
-/** A table of a platform. */
 export interface Table {
   /** The name in the file of a rule: with the schema, when several schemas have such a table. */
   source: string

@@ -15,9 +15,7 @@ export interface Administrator {
 export interface AdministratorRecord extends Administrator {
   hasPassword: boolean
   hasOpenId: boolean
-  /**
-   * The time at which the account was first created. It does not change when the account is removed and created again.
-   */
+  /** The time of the first creation, even when the account was removed and created again. */
   createdAt: Instant
   signedInAt: Instant | null
 }
@@ -37,9 +35,9 @@ export const noAdministratorYet = (sql: Sql) =>
 
 /** Returns whether no administrator exists. */
 export async function hasNoAdministrator(sql: Sql): Promise<boolean> {
-  const [found] = await sql<{ none: boolean }[]>`
+  const [found] = await sql<[{ none: boolean }]>`
     select /* administrator.exists */ ${noAdministratorYet(sql)} as none`
-  return found?.none === true
+  return found.none
 }
 
 const recordColumns = (sql: Sql) => sql`
@@ -84,7 +82,7 @@ export async function getRemovable(sql: Sql, id: number, remover: Administrator)
  */
 export async function removeAdministrator(sql: Sql, actor: Actor, email: string): Promise<void> {
   // Locks all rows in one order: when two administrators remove each other at the same time, one stays.
-  const [outcome] = await sql<{ found: boolean; removed: boolean }[]>`
+  const [outcome] = await sql<[{ found: boolean; removed: boolean }]>`
     with /* administrator.remove */ present as (
       select id, email from gateway.administrator where removed_at is null order by id for update
     ), removed as (
@@ -100,7 +98,7 @@ export async function removeAdministrator(sql: Sql, actor: Actor, email: string)
       ${auditEntry(sql, actor, 'administrator.remove', sql`id, jsonb_build_object('email', email) from removed`)}
     )
     select exists (select from present where email = ${email}) as found, exists (select from removed) as removed`
-  if (!outcome?.found) throw notFound('administrator')
+  if (!outcome.found) throw notFound('administrator')
   if (!outcome.removed) {
     throw badInput({ administrator: ['The last administrator cannot be removed: create another administrator first.'] })
   }

@@ -10,7 +10,6 @@ import { type Actor, auditEntry } from './audit.ts'
 import { hashPassword } from './password.ts'
 import type { VerifiedAdministrator } from './session.ts'
 
-/** A valid one-time link. */
 export interface Invitation {
   /** The account whose password the link sets; null for the first administrator, who also enters an e-mail. */
   email: string | null
@@ -27,10 +26,7 @@ const isValid = (sql: Sql) => sql`
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
-/**
- * Returns the subject and the detail of an audit entry about the `email` of a relation. The id is null without an
- * account.
- */
+/** Returns the subject (null without an account) and the detail of an audit entry about the `email` of a relation. */
 const accountIn = (sql: Sql, relation: Fragment) => sql`
   (select id from gateway.administrator where administrator.email = ${relation}.email and removed_at is null),
   jsonb_build_object('email', email) from ${relation}`

@@ -30,10 +30,7 @@ const version = 1
 const nonceLength = 12
 const tagLength = 16
 
-/**
- * The maximum length of a text that is decrypted, in characters. A field below a list decrypts its argument for each
- * record.
- */
+/** The longest text that is decrypted, in characters. A field below a list decrypts its argument for each record. */
 const maxCursorLength = 1_000
 
 /** Random bytes for many nonces: a call for random bytes costs more than the encryption of a cursor. */

@@ -15,9 +15,7 @@ export interface PageArguments {
 /** A place in a list: a record's position, and the key of the order when the list is not in its default order. */
 type ListPosition = Position & Pick<Cursor, 'key'>
 
-/**
- * Up to `limit` rows of a list strictly between two of its rows, counted from one end. A bound without a row is open.
- */
+/** Up to `limit` rows strictly between two rows of a list, from one end. A bound without a row is open. */
 export interface RowWindow {
   limit: number
   backward?: boolean

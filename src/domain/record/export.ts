@@ -13,10 +13,7 @@ interface Exporter {
   caller: Caller
 }
 
-/**
- * The callers whose bulk export has its audit entry. An entry does not contain request ids, because clients choose them
- * (R17).
- */
+/** Callers whose bulk export has its audit entry, which has no request id, because clients choose it (R17). */
 const recordedBulkExports = new WeakSet<Caller>()
 
 /**

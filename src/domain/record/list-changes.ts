@@ -7,7 +7,6 @@ import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import { beforeAll, type Instant, instantText } from '../value/instant.ts'
 
-/** A list that changed. */
 export interface ListChange {
   tenantId: number
   /** The type of its records: `record` of `RecordType`. */
@@ -26,11 +25,9 @@ export interface Changes extends SyncState {
 }
 
 interface ChangesRequest {
-  /** The result has only changes after this instant; null for all lists. */
+  /** Only changes after this instant; null for all lists. */
   after: Instant | null
-  /**
-   * The result has only lists of these tenants, for which the token is authorised; null for all tenants of the token.
-   */
+  /** Only lists of these tenants, for which the token is authorised; null for all tenants of the token. */
   tenantIds: readonly number[] | null
   records: readonly string[]
 }

@@ -16,11 +16,9 @@ interface ResolvedFields {
   issuedAt: number
 }
 
-/** Issues a redemption token. */
 export type IssueRedemptionToken = (resolved: ResolvedFields) => string
 
-/** The values of tokens that the configuration gives. */
-export interface TokenSettings {
+interface TokenSettings {
   issuer: string
   audience: string
   /** Seconds until a token expires. */

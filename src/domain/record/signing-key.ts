@@ -14,7 +14,7 @@ export interface PublicKey {
   use: 'sig'
 }
 
-export interface SigningKey {
+interface SigningKey {
   privateKey: KeyObject
   publicKey: PublicKey
 }

@@ -19,7 +19,6 @@ const reasons = {
   not_yet_valid: ({ dateValidStart }, today) => dateValidStart !== null && today < dateValidStart,
 } satisfies Record<string, (voucher: Redeemability, today: string) => boolean>
 
-/** A reason why a voucher cannot be redeemed. */
 export type ReasonCode = keyof typeof reasons
 
 /** The reasons, in their order. */

@@ -54,7 +54,7 @@ export function requireCompleteRemovals(
  * @returns the identity of the former server when a change was not reported yet; otherwise null
  */
 export async function reportServerChange(sql: Sql): Promise<string | null> {
-  const [row] = await sql<{ former: string | null }[]>`
+  const [row] = await sql<[{ former: string | null }]>`
     select /* full_pass.report_server_change */ gateway.report_server_change() as former`
-  return row?.former ?? null
+  return row.former
 }

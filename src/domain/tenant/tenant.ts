@@ -70,10 +70,7 @@ export async function countGrantedTenants(sql: RecordSql, token: Token, updatedS
   return row?.count ?? 0
 }
 
-/**
- * Returns the tenants with the ids, in the order of the ids, null where there is none. The caller has checked the
- * grants.
- */
+/** Returns the tenants with the ids, in their order; null where there is none. The caller has checked the grants. */
 export async function findTenants(sql: RecordSql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`
     select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')

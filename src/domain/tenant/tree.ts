@@ -1,20 +1,16 @@
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { parseIdentifier } from '../value/identifier.ts'
 
-/** A tenant as administrators find it. */
-export interface TenantLabel {
+/** A tenant with its place in the tree. */
+export interface PlacedTenant {
   id: number
   name: string
   subdomain: string | null
-}
-
-/** A tenant with its place in the tree. */
-export interface PlacedTenant extends TenantLabel {
   /** The names of its ancestors, root first. */
   above: string[]
 }
 
-export interface FoundTenant extends PlacedTenant {
+interface FoundTenant extends PlacedTenant {
   hasChildren: boolean
 }
 
@@ -25,7 +21,7 @@ export interface TenantSearch {
   parentId: number | null
 }
 
-export interface TenantMatches {
+interface TenantMatches {
   /** The first matches. */
   tenants: FoundTenant[]
   count: number

@@ -5,7 +5,6 @@ import type { Token } from './token.ts'
 /** The sender of an authenticated request. */
 export interface Caller {
   token: Token
-  /** Looks up the token again. */
   lookUp: () => TokenLookup | Promise<TokenLookup>
   address: string
   /** The id of the request, which the response returns (R17). */
@@ -18,9 +17,7 @@ export interface Caller {
   window: RateWindow
   /** Returns true while the caller waits: the answer has not been given, and the connection is open. */
   isWaiting: () => boolean
-  /**
-   * The quota units that the fields of the request have cost. The authentication has already counted the first unit.
-   */
+  /** The quota units of the request's fields. The authentication has already counted the first unit. */
   cost: number
   /** The part of the cost that exceeded the rate limit. */
   rejectedCost: number

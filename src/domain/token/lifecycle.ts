@@ -12,7 +12,7 @@ type NewToken = TokenInput & {
   sessionId?: string
 }
 
-const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
+const unknownTenants = (ids: string | null) => badInput({ tenants: [`No such tenant: ${ids}.`] })
 
 /**
  * Returns two relations: the grants as `wanted(tenant_id, with_descendants)`, and `unknown(tenant_id)` of missing
@@ -77,7 +77,7 @@ export async function createToken(
   const expiresAt = token.expiresAt?.toISOString() ?? null
   const sessionHash = token.sessionId === undefined ? null : hashSecret(token.sessionId)
   const detail = JSON.stringify({ ...input, expiresAt })
-  const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
+  const [created] = await sql<[{ id: number | null; unknown: string | null }]>`
     with /* token.create */ ${wantedGrants(sql, input.tenants, null)}, created as (
       insert into gateway.token (
         name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key,
@@ -95,10 +95,10 @@ export async function createToken(
       ${auditEntry(sql, actor, 'token.create', sql`created.id, ${detail}::text::jsonb from created`)}
     )
     select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
-  if (created?.id) return { id: created.id, secret }
+  if (created.id) return { id: created.id, secret }
   const existing = await findCreatedToken(sql, idempotencyKey)
   if (existing) return existing
-  throw unknownTenants(created?.unknown)
+  throw unknownTenants(created.unknown)
 }
 
 /** Returns the error of `expiresAt` when it is not in the future. */
@@ -132,7 +132,7 @@ export async function editToken(
       .map(name => [name, { from: before[name], to: input[name] }]),
   )
   if (Object.keys(changes).length === 0) return
-  const [edited] = await sql<{ id: number | null; unknown: string | null }[]>`
+  const [edited] = await sql<[{ id: number | null; unknown: string | null }]>`
     with /* token.edit */ ${wantedGrants(sql, input.tenants, id)}, edited as (
       update gateway.token
       set name = ${input.name}, contact = ${input.contact}::text,
@@ -151,8 +151,8 @@ export async function editToken(
       ${auditEntry(sql, actor, 'token.edit', sql`edited.id, ${JSON.stringify(changes)}::text::jsonb from edited`)}
     )
     select (select id from edited) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
-  if (edited?.unknown) throw unknownTenants(edited.unknown)
-  if (!edited?.id) throw changedSince
+  if (edited.unknown) throw unknownTenants(edited.unknown)
+  if (!edited.id) throw changedSince
 }
 
 const inputNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
@@ -163,7 +163,7 @@ const inputNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as
  * @throws `NOT_FOUND`
  */
 export async function revokeToken(sql: Sql, actor: Actor, id: number): Promise<void> {
-  const [token] = await sql<{ found: boolean }[]>`
+  const [token] = await sql<[{ found: boolean }]>`
     with /* token.revoke */ revoked as (
       update gateway.token set revoked_at = now(), revision = revision + 1 where id = ${id} and revoked_at is null
       returning id
@@ -171,5 +171,5 @@ export async function revokeToken(sql: Sql, actor: Actor, id: number): Promise<v
       ${auditEntry(sql, actor, 'token.revoke', sql`id, '{}'::jsonb from revoked`)}
     )
     select exists (select from gateway.token where id = ${id}) as found`
-  if (!token?.found) throw notFound('token')
+  if (!token.found) throw notFound('token')
 }

@@ -8,7 +8,7 @@ import { isExpired, recordColumns, sessionEnded, type TokenRecord } from './toke
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
 
 /** The state of a token. `unused` and `expiring` tokens are active: they were never used, or end within 14 days. */
-export type TokenState = (typeof tokenStates)[number]
+type TokenState = (typeof tokenStates)[number]
 
 /** Filters of the list of tokens; a token must match all of them. */
 interface TokenFilter {
@@ -79,7 +79,7 @@ export async function listTokens(
 /** Returns the number of active tokens that were never used, and of active tokens that end within 14 days. */
 export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; expiring: number }> {
   const { unused, expiring } = conditionsOf(sql)
-  const [counts = { unused: 0, expiring: 0 }] = await sql<{ unused: number; expiring: number }[]>`
+  const [counts] = await sql<[{ unused: number; expiring: number }]>`
     select /* token.count_in_need */
       count(*) filter (where ${unused})::integer as unused,
       count(*) filter (where ${expiring})::integer as expiring

@@ -57,10 +57,7 @@ export function tokenStatus({ revokedAt, sessionEnded, isExpired }: TokenValidit
   return sessionEnded || isExpired ? 'expired' : 'active'
 }
 
-/**
- * Returns whether the session of a token has ended. Written without `exists`, because a plan for `exists` may read all
- * sessions.
- */
+/** Returns whether the session of a token has ended; without `exists`, whose plan may read all sessions. */
 export const sessionEnded = (sql: Sql) => sql`coalesce(
   (select false from gateway.session where session.id_hash = token.session_hash and ${isValidSession(sql)}),
   token.session_hash is not null)`
