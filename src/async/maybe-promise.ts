@@ -1,6 +1,6 @@
 /**
- * Most steps of a request have their result immediately. Waiting for a promise at each step would cost much time, so these
- * functions wait only for promises.
+ * Most steps of a request have their result immediately. Waiting for a promise at each step would cost much time, so
+ * these functions wait only for promises.
  */
 
 /** Calls `go` with the value: immediately, or when the promise is fulfilled. Throws when an immediate `go` throws. */

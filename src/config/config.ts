@@ -70,7 +70,7 @@ const Environment = variables
     publicOrigin: environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`,
     webhook: {
       /** 32 bytes; when undefined, the key in the database is used. */
-      key: environment.WEBHOOK_KEY === undefined ? undefined : Buffer.from(environment.WEBHOOK_KEY, 'hex'),
+      key: environment.WEBHOOK_KEY,
       networks: environment.WEBHOOK_NETWORKS,
     },
     redemption: {
@@ -82,7 +82,7 @@ const Environment = variables
       keys: environment.REDEMPTION_KEYS,
     },
     /** 32 bytes; when undefined, the key in the database is used. */
-    cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
+    cursorKey: environment.CURSOR_KEY,
     logLevel: environment.LOG_LEVEL,
     logRequests: environment.LOG_REQUESTS,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',

@@ -23,10 +23,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
 
 export const flag = oneOf(['on', 'off']).transform(word => word === 'on')
 
-/**
- * The requests that have a line in the log: none, all refused requests, or all refused requests and a share of the
- * others.
- */
+/** Which requests have a line in the log: none, all refused ones, or these and a share of the others. */
 export const requestLog = z
   .string()
   .regex(
@@ -48,6 +45,12 @@ export const privateKeys = words
     'must be private keys of P-256, each 64 hexadecimal digits, separated by commas',
   )
   .transform(keys => keys.map(key => Buffer.from(key, 'hex')))
+
+/** A key of 32 bytes. */
+export const key = z
+  .string()
+  .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
+  .transform(text => Buffer.from(text, 'hex'))
 
 function isPrivateKey(scalar: Buffer): boolean {
   try {
@@ -110,7 +113,6 @@ export const privateUrl = z
   .transform(text => new URL(text))
   .refine(({ protocol, hostname }) => protocol !== 'http:' || isLoopback(hostname), privacy)
 
-/** The origin of a `privateUrl`. */
 export const origin = privateUrl
   .refine(
     ({ username, password }) => username + password === '',

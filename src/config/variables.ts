@@ -7,6 +7,7 @@ import {
   domains,
   flag,
   integer,
+  key,
   oneOf,
   origin,
   privateKeys,
@@ -119,9 +120,7 @@ export const variables = z.object({
       /.well-known/jwks.json publishes all of them (docs/maintaining.md). Default: the service makes a key and stores it in the
       database.`),
 
-  WEBHOOK_KEY: z
-    .string()
-    .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
+  WEBHOOK_KEY: key
     .optional()
     .describe(`The key from which the secrets of webhooks are derived, 64 hexadecimal digits. Another key gives all endpoints
       other secrets. Default: the service makes a key and stores it in the database.`),
@@ -132,9 +131,7 @@ export const variables = z.object({
       separated by commas, for example 10.20.0.0/16. The certificates of such receivers must be valid: NODE_EXTRA_CA_CERTS names
       a file with further authorities.`),
 
-  CURSOR_KEY: z
-    .string()
-    .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
+  CURSOR_KEY: key
     .optional()
     .describe(`The key that encrypts cursors, 64 hexadecimal digits. Default: the service makes a key and stores it in the
       database.`),
@@ -198,5 +195,4 @@ export const variables = z.object({
   OIDC_GROUPS_CLAIM: z.string().prefault('groups').describe('The claim of the provider that lists the groups.'),
 })
 
-/** The names of all variables. */
 export const variableNames = Object.keys(variables.shape)

@@ -1,10 +1,12 @@
 /** The quick checks, which both `doctor` and `/readyz` run. */
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migration/migrations.ts'
-import type { Pool } from '../db/sql.ts'
+import type { Pool, Sql } from '../db/sql.ts'
 import { findUncaptured } from '../projection/capture.ts'
 import { type Reason, reason } from '../reasons.ts'
-import { findClockDifference } from './clock.ts'
 import { findMissingGrants } from './grants.ts'
+
+/** The difference of clocks that is tolerated, in milliseconds. */
+const tolerance = 5_000
 
 /** Returns the reason why the database cannot be written. */
 export async function findUnwritable(sql: Pool): Promise<Reason[]> {
@@ -38,6 +40,19 @@ async function findUnfilled(sql: Pool): Promise<Reason[]> {
   const [step] = await sql<{ isComplete: boolean }[]>`
     select /* step.read_completeness */ is_complete as "isComplete" from gateway.step order by stamp desc limit 1`
   return step?.isComplete ? [] : [reason('FIRST_FILL')]
+}
+
+/** Returns the reason when the clock of this process differs from the clock of the database. */
+async function findClockDifference(sql: Sql): Promise<Reason[]> {
+  const sent = Date.now()
+  const [row] = await sql<[{ read: number }]>`
+    select /* health.read_clock */ (1000 * extract(epoch from clock_timestamp()))::float8 as read`
+  // The database has read its clock between the two moments.
+  const [ahead, behind] = [sent - row.read, row.read - Date.now()]
+  const difference = Math.max(ahead, behind)
+  if (difference <= tolerance) return []
+  const direction = ahead > behind ? 'ahead of' : 'behind'
+  return [reason('CLOCK_DIFFERS', { seconds: Math.round(difference / 1000), direction })]
 }
 
 /**

@@ -24,10 +24,8 @@ export async function findBrokenConstraints(
       select /* import.find_broken_constraints */ line, reason, count(*) over () as total
       from (${target ? selectDangling(sql, staged, columns, target, files) : duplicates(sql, staged, columns, replace)}) broken
       order by line limit ${maxListedErrors}`
-    errors.add(
-      rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason })),
-      rows[0]?.total,
-    )
+    const found = rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason }))
+    errors.add(found, rows[0]?.total)
   }
 }
 

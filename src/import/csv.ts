@@ -3,7 +3,6 @@ import { pipeline } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { type FileLine, lineErrorOf, maxRowLength, rowTooLong, type Source, splitLines } from './source.ts'
 
-/** The characters of a dialect. */
 export interface Dialect {
   delimiter: string
   quote: string

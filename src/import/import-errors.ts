@@ -1,5 +1,3 @@
-/** The errors of lines of files. */
-
 interface ImportError {
   file: string
   /** The number of the line, from 1; null for an error of the whole file. */

@@ -56,10 +56,7 @@ export async function importSources(
   })
 }
 
-/**
- * Writes the rows of all files, then deletes the other rows, then checks unique values, because two rows may exchange
- * their references.
- */
+/** Writes all rows, deletes the others, then checks unique values, because two rows may exchange their references. */
 async function write(
   sql: Transaction,
   files: StagedFile[],

@@ -1,4 +1,3 @@
-/** Reads rows from lines of JSON. */
 import { type FileLine, lineErrorOf, type Source, splitLines } from './source.ts'
 
 /** A nested object or list in a line without its texts. */

@@ -1,4 +1,3 @@
-/** Reads files into staging tables. */
 import { type CopiedRow, copyRows } from '../db/row/copy.ts'
 import type { Transaction } from '../db/sql.ts'
 import { type Dialect, readCsv } from './csv.ts'
@@ -8,14 +7,12 @@ import type { Source } from './source.ts'
 import { type Column, joinFragments, type PlainTable, readTable, stagingOf } from './table.ts'
 import { readValue } from './values.ts'
 
-/** The formats of values in files. */
 export interface Formats {
   csv: Dialect
   /** A format of dates in addition to ISO 8601 (`readDateFormat`). */
   date?: RegExp | undefined
 }
 
-/** A file whose rows are in a staging table. */
 export interface StagedFile {
   source: Source
   table: PlainTable

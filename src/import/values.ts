@@ -49,10 +49,7 @@ const readForm = (form: RegExp) => (text: string) => (form.test(text) ? text : n
 /** The elements that a list must not have: nested, escaped, empty, null, or partly quoted. */
 const wrongElement = /[{}\\]|,\s*(?:null\s*)?,|"\s*[^\s,]|[^\s,]\s*"/i
 
-/**
- * Reads a list. Each quoted text is first replaced by one mark, because a repeated group exhausts V8's stack in a long
- * list.
- */
+/** Reads a list. One mark replaces each quoted text, because a repeated group exhausts V8's stack in a long list. */
 function readList(text: string): string | null {
   const short = text.replace(/\\./gs, '\\').replace(/"[^"]*"?/g, '"')
   const [, elements] = /^\{(.*)\}$/s.exec(short) ?? []

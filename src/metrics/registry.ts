@@ -14,6 +14,7 @@ const registers = [processRegistry]
 const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
   new Counter({ name, help, labelNames, registers })
 
+const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
 const databaseGauge = (name: string, help: string) => new Gauge({ name, help, registers: [databaseRegistry] })
 
 /** Bounds in seconds: a statement and a request end within five. */
@@ -56,7 +57,6 @@ export const poolWaitSeconds = new HotHistogram({
 /** The pools that have sent a statement. */
 export const pools = new Set<PoolUse>()
 
-/** Registers a gauge of each pool. */
 function gaugeOfPools(name: string, help: string, read: (pool: PoolUse) => number): void {
   new Gauge({
     ...{ name, help, registers },
@@ -81,11 +81,7 @@ export const stepKeys = new Histogram({
   registers,
 })
 
-export const exportsRunning = new Gauge({
-  name: 'vgw_exports_running',
-  help: 'Bulk exports that are being sent.',
-  registers,
-})
+export const exportsRunning = gauge('vgw_exports_running', 'Bulk exports that are being sent.')
 
 export const exportsEnded = counter(
   'vgw_exports_total',
@@ -93,11 +89,7 @@ export const exportsEnded = counter(
   'outcome',
 )
 
-export const streamsOpen = new Gauge({
-  name: 'vgw_streams_open',
-  help: 'Subscriptions of GraphQL that are open, as event streams.',
-  registers,
-})
+export const streamsOpen = gauge('vgw_streams_open', 'Subscriptions of GraphQL that are open, as event streams.')
 
 export const webhookDeliveries = counter(
   'vgw_webhook_deliveries_total',
@@ -222,13 +214,12 @@ export const webhookLag = databaseGauge(
   'Time since the instant up to which all changes were delivered, of the webhook that is latest; webhooks in step have at most 15, paused ones do not count.',
 )
 
-/** Gauges of Node whose names look like the names of counters. */
-const gaugesNamedAsCounters = ['handles', 'requests', 'resources'].map(noun => `nodejs_active_${noun}_total`)
-
 /** Registers the metrics of Node: event loop, memory, garbage collection. They are measured from now on. */
 export function measureProcess(): void {
   collectDefaultMetrics({ register: processRegistry })
-  for (const name of gaugesNamedAsCounters) processRegistry.removeSingleMetric(name)
+  // These gauges are named like counters.
+  for (const noun of ['handles', 'requests', 'resources'])
+    processRegistry.removeSingleMetric(`nodejs_active_${noun}_total`)
 }
 
 /** Sets a gauge without labels, or makes it absent. */

@@ -1,16 +1,6 @@
 import type { Sql } from '../db/sql.ts'
 
-/** The difference of a record from its source. */
-interface RecordDifference {
-  key: string
-  columns: string[]
-  /** Null when the record differs in its columns. */
-  reason: string | null
-}
-
-/**
- * Records of a type that differ from their sources, rejected keys of the type, or the reason why it was not compared.
- */
+/** Records of a type that differ from their sources, its rejected keys, or the reason why it was not compared. */
 export interface RecordProblem {
   record: string
   /**
@@ -21,8 +11,8 @@ export interface RecordProblem {
   keys: number
   /** At most five; empty when the problem concerns the whole type. */
   firstKeys: string[]
-  /** The differences of records. */
-  differences: RecordDifference[]
+  /** The `reason` is null when the record differs in its columns. */
+  differences: { key: string; columns: string[]; reason: string | null }[]
 }
 
 /**

@@ -30,7 +30,6 @@ const failuresBeforePause = 3
 const waitAfter = ({ first, factor, longest }: typeof waitsOfList, failures: number) =>
   Math.min(first * factor ** (failures - 1), longest) * (0.5 + Math.random() / 2)
 
-/** A list that waits. */
 interface WaitingList extends ListKey {
   /** The stamp of its last change. */
   changedAt: Instant
@@ -132,7 +131,6 @@ export class EndpointQueue {
     })
   }
 
-  /** The epoch of its changes. */
   get epoch(): number {
     return this.#last.epoch
   }
@@ -176,10 +174,7 @@ export class EndpointQueue {
     return tries
   }
 
-  /**
-   * Returns the frozen window of a list, or a new window. After a restore, or a purge of removals, it is the whole
-   * list.
-   */
+  /** Returns the frozen window of a list, or a new one: the whole list after a restore, or a purge of removals. */
   #windowOf(list: WaitingList, until: Instant): Window {
     const { removalsCompleteSince } = this.#last
     const isReadable = (since: Instant) => removalsCompleteSince === null || since >= removalsCompleteSince

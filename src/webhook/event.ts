@@ -19,7 +19,7 @@ interface EventList {
 }
 
 /** The lists, by the type of their records. */
-export const eventLists: ReadonlyMap<string, EventList> = new Map(
+const eventLists: ReadonlyMap<string, EventList> = new Map(
   v1.operations.flatMap(({ document, path }): [string, EventList][] => {
     const list = pathToBody(document).at(-1)?.name.value ?? ''
     const described = list === 'tenants' ? tenantRecords : findResource(list)
@@ -35,7 +35,6 @@ export const permittedRecords = (held: readonly Permission[]): string[] =>
     .filter(([, { permissions }]) => permissions.every(name => held.includes(name)))
     .map(([record]) => record)
 
-/** A message to an endpoint. */
 export interface Message {
   /** The id is the same for each try of a window. */
   id: string

@@ -8,8 +8,7 @@ class AddressNotAllowed extends Error {
   readonly code = 'ADDRESS_NOT_ALLOWED'
 }
 
-/** Returns whether requests may go to an address. */
-export type IsAllowed = (address: string) => boolean
+type IsAllowed = (address: string) => boolean
 
 /**
  * Allows public addresses, and the addresses of some networks. IPv6 addresses that contain another address

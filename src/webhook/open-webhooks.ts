@@ -4,29 +4,22 @@ import type { Config } from '../config/config.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import type { HeadFeed } from '../domain/event/head-feed.ts'
 import { getOrCreateSecret } from '../domain/secret/setting.ts'
-import { createPost, type Post } from './post.ts'
-import { createWebhookSender, type WebhookSender } from './sender.ts'
+import { createPost } from './post.ts'
+import { createWebhookSender } from './sender.ts'
 
 /** Returns the key from which the secrets of endpoints are derived: of the configuration, or of the database. */
 export const readWebhookKey = async ({ webhook }: Config, sql: Sql): Promise<Buffer> =>
   webhook.key ?? (await getOrCreateSecret(sql, 'webhook_key', randomBytes(32)))
 
-/** The webhooks of a running service. */
-export interface Webhooks {
-  key: Buffer
-  post: Post
-  sender: WebhookSender
-  /** Lets tries under way end. */
-  close: () => Promise<void>
-}
+export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>
 
-/** Opens the webhooks. @param report receives errors; the failed work is repeated */
-export async function openWebhooks(
-  config: Config,
-  pool: Pool,
-  feed: HeadFeed,
-  report: (error: unknown) => void,
-): Promise<Webhooks> {
+/**
+ * Opens the webhooks.
+ *
+ * @param report receives errors; the failed work is repeated
+ * @returns the key, the post and the sender; and `close`, which lets tries under way end
+ */
+export async function openWebhooks(config: Config, pool: Pool, feed: HeadFeed, report: (error: unknown) => void) {
   const key = await readWebhookKey(config, pool)
   const { post, close } = createPost(key, config.webhook.networks)
   const sender = createWebhookSender(pool, feed, { origin: config.publicOrigin, post, report })

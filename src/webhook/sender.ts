@@ -46,14 +46,6 @@ interface SenderOptions {
   report: (error: unknown) => void
 }
 
-/** An outcome that is not recorded yet. */
-interface EndedTry {
-  outcome: Outcome
-  retryAfter: number | null
-}
-
-export type WebhookSender = ReturnType<typeof createWebhookSender>
-
 /** Creates the sender. It sends nothing before `hold` is called. */
 export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, report }: SenderOptions) {
   const { background } = pool
@@ -61,7 +53,8 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
   let queues = new Map<number, EndpointQueue>()
   /** The lists with a try under way, in the order in which tries began. */
   const busy = new Map<string, Promise<void>>()
-  let ended: EndedTry[] = []
+  /** The outcomes that are not recorded yet. */
+  let ended: { outcome: Outcome; retryAfter: number | null }[] = []
   let heldUntil = 0
   let savedAt = 0
   let stopListening: (() => void) | null = null
@@ -91,10 +84,8 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
     const recording = ended
     ended = []
     try {
-      await recordOutcomes(
-        pool,
-        recording.map(({ outcome }) => outcome),
-      )
+      const outcomes = recording.map(({ outcome }) => outcome)
+      await recordOutcomes(pool, outcomes)
     } catch (error) {
       ended = [...recording, ...ended]
       throw error
@@ -120,11 +111,8 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
     const [first] = queues
     if (tries.length < chosen.length && first) queues = new Map([...[...queues].slice(1), first])
     if (tries.length === 0) return false
-    const begun = await beginTries(
-      pool,
-      instance,
-      tries.map(({ tried }) => tried),
-    )
+    const wanted = tries.map(({ tried }) => tried)
+    const begun = await beginTries(pool, instance, wanted)
     const admitted = new Set(begun.map(busyKey))
     for (const { tried, queue } of tries) {
       if (!admitted.has(busyKey(tried))) continue
@@ -196,10 +184,8 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
     }
     const opening = endpoints.filter(({ id }) => !queues.has(id))
     if (opening.length > 0) {
-      const tokens = await readTokens(
-        pool,
-        opening.map(({ tokenId }) => tokenId),
-      )
+      const ids = opening.map(({ tokenId }) => tokenId)
+      const tokens = await readTokens(pool, ids)
       for (const endpoint of opening) {
         // The next call opens the other endpoints, because the lease must be renewed.
         if (performance.now() > calledAt + openingTime) break
