@@ -12,12 +12,11 @@ import { inviteAdministrator } from '../domain/administrator/invitation.ts'
 import { passwordErrors } from '../domain/administrator/password.ts'
 import { throwIfErrors } from '../domain/errors.ts'
 import { setupPath } from '../http/paths.ts'
-import { toJsonLine } from '../json-line.ts'
 import { withDatabase } from './database/database.ts'
 import { readDataFile } from './files/data-file.ts'
 import { localOrigin } from './serve/listen.ts'
 import { commandLine } from './terminal/actor.ts'
-import { jsonOption, printResult, printTable } from './terminal/output.ts'
+import { jsonOption, printList, printResult } from './terminal/output.ts'
 import { shellCommand } from './terminal/shell-command.ts'
 
 function readAddress(given: string): string {
@@ -52,7 +51,7 @@ const create = new Command('create')
   .action(async ({ email, passwordStdin, json }: { email: string; passwordStdin: boolean; json: boolean }) => {
     const config = readConfig(process.env)
     const password = passwordStdin ? await readPassword(email) : null
-    await withDatabase(config, async ({ pool, attached }) => {
+    await withDatabase(async ({ pool, attached }) => {
       if (password !== null) {
         await createAdministrator(pool, commandLine(), email, password)
         printResult(json, { email, password: true }, `The password of ${email} is set.`)
@@ -62,18 +61,16 @@ const create = new Command('create')
       const { link, note } = linkTo(path, config, attached ? readDataFile(config.dataDir, 'origin') : null)
       const sentence = `This link lets ${email} choose a password, once, within 24 hours:\n\n  ${link}\n${note}`
       printResult(json, { email, link }, sentence)
-    })
+    }, config)
   })
 
 const list = new Command('list')
   .description('List all administrators.')
   .addOption(jsonOption())
   .action(async ({ json }: { json: boolean }) => {
-    const administrators = await withDatabase(readConfig(process.env), ({ pool }) => listAdministrators(pool))
-    if (json) console.log(toJsonLine(administrators.map(toJson)))
-    else if (administrators.length === 0) {
-      console.log(`There are no administrators. To create one: ${shellCommand('admin create --email you@example.com')}`)
-    } else printTable(administrators.map(toRow))
+    const administrators = await withDatabase(({ pool }) => listAdministrators(pool))
+    const creation = shellCommand('admin create --email you@example.com')
+    printList(json, administrators, toJson, toRow, `There are no administrators. To create one: ${creation}`)
   })
 
 const remove = new Command('remove')
@@ -81,7 +78,7 @@ const remove = new Command('remove')
   .argument('<email>', 'the e-mail of the administrator', readAddress)
   .addOption(jsonOption())
   .action(async (email: string, { json }: { json: boolean }) => {
-    await withDatabase(readConfig(process.env), ({ pool }) => removeAdministrator(pool, commandLine(), email))
+    await withDatabase(({ pool }) => removeAdministrator(pool, commandLine(), email))
     printResult(json, { email, removed: true }, `${email} is removed.`)
   })
 

@@ -1,6 +1,5 @@
 import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
-import { readConfig } from '../config/config.ts'
 import { loadDemo } from '../demo/load.ts'
 import { withDatabase } from './database/database.ts'
 import { jsonOption, printResult, readNumber } from './terminal/output.ts'
@@ -17,7 +16,7 @@ export const demoCommand = new Command('demo')
       process.stdout.isTTY && !options.json
         ? new SingleBar({ format: 'loading {bar} {percentage}% | {value}/{total} rows | {eta_formatted} left' })
         : null
-    const loaded = await withDatabase(readConfig(process.env), async ({ owner }) => {
+    const loaded = await withDatabase(async ({ owner }) => {
       try {
         return await loadDemo(owner, {
           scale: options.scale,

@@ -50,15 +50,13 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
   try {
     loadEnvFile()
     const config = readConfig(process.env)
-    return await withUnmigratedDatabase(config, async database => {
+    return await withUnmigratedDatabase(async database => {
       const { owner, pool, embedded } = database
       const checks = [toCheck('start', [])]
       const findLocks = async () => {
         const holders = await findLockHolders(owner, true)
-        return toCheck(
-          'locks',
-          holders.map(facts => reason('TABLE_LOCKED', facts)),
-        )
+        const reasons = holders.map(facts => reason('TABLE_LOCKED', facts))
+        return toCheck('locks', reasons)
       }
       try {
         await requireMigrated(database)
@@ -80,7 +78,7 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
         if (locks?.level === 'error') return { checks: [...checks, locks], found: null }
         throw config.databaseUrl === undefined ? error : databaseError(config.databaseUrl, error)
       }
-    })
+    }, config)
   } catch (error) {
     if (!(error instanceof ReasonError)) throw error
     return { checks: [toCheck('start', [...error.reasons])], found: null }

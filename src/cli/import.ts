@@ -1,5 +1,4 @@
-import { Argument, Command, InvalidArgumentError, Option } from 'commander'
-import { readConfig } from '../config/config.ts'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ImportReport, importSources } from '../import/import.ts'
 import { ImportRefusedError } from '../import/import-errors.ts'
 import { readFolder, standardInput } from '../import/source.ts'
@@ -37,9 +36,7 @@ function readFormat(text: string): RegExp {
 
 export const importCommand = new Command('import')
   .description('Import files of rows into the plain tables: all of them, or none when a line is faulty.')
-  .addArgument(
-    new Argument('<folder>', 'a folder with files named <table>.csv or <table>.ndjson; - for the standard input'),
-  )
+  .argument('<folder>', 'a folder with files named <table>.csv or <table>.ndjson; - for the standard input')
   .addOption(
     new Option('--table <name>', 'the table of the standard input, which is lines of JSON').choices(tableNames),
   )
@@ -85,9 +82,7 @@ Examples:
       if (process.stderr.isTTY && !json) console.error(phrase)
     }
     try {
-      const tables = await withDatabase(readConfig(process.env), ({ owner }) =>
-        importSources(owner, sources, { formats, replace, onProgress }),
-      )
+      const tables = await withDatabase(({ owner }) => importSources(owner, sources, { formats, replace, onProgress }))
       if (json) console.log(toJsonLine({ tables }))
       else {
         printTable(tables.map(toRow))
@@ -105,6 +100,8 @@ Examples:
   })
 
 const toRow = ({ table, rows, written, deleted }: ImportReport) => ({
-  ...{ table, rows: rows.toLocaleString('en'), written: written.toLocaleString('en') },
+  table,
+  rows: rows.toLocaleString('en'),
+  written: written.toLocaleString('en'),
   deleted: deleted.toLocaleString('en'),
 })

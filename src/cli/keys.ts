@@ -17,17 +17,14 @@ const rotate = new Command('rotate')
     const config = readConfig(process.env)
     if (config.redemption.keys)
       throw badInput({ key: ['REDEMPTION_KEYS has the keys. Add the new one there (docs/maintaining.md).'] })
-    const kid = await withDatabase(config, ({ pool }) => rotateKeys(pool, commandLine(), lost))
+    const kid = await withDatabase(({ pool }) => rotateKeys(pool, commandLine(), lost), config)
     const signsIn = lost ? 0 : leadSeconds
     const when = lost
       ? 'at each instance within 5 seconds. Redemptions refuse tokens of the former keys when their cached key set ends, ' +
         `within ${maxAgeSeconds / 60} minutes: after a theft, restart the redemptions`
       : `in ${leadSeconds / 60} minutes`
-    printResult(
-      json,
-      { kid, signs_in_seconds: signsIn },
-      `The key ${kid} is added. It signs redemption tokens ${when}.`,
-    )
+    const sentence = `The key ${kid} is added. It signs redemption tokens ${when}.`
+    printResult(json, { kid, signs_in_seconds: signsIn }, sentence)
   })
 
 export const keysCommand = new Command('keys')

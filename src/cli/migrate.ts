@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { readConfig } from '../config/config.ts'
 import { defaultLockWait, migrate, type Upgrade } from '../db/migration/migrate.ts'
 import { readMigrations } from '../db/migration/migrations.ts'
 import { checkUpgrade } from '../db/migration/upgrade-check.ts'
@@ -27,7 +26,7 @@ export const migrateCommand = new Command('migrate')
   )
   .addOption(jsonOption())
   .action(async ({ check, status, dryRun, wait, json }: MigrateOptions) => {
-    await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
+    await withUnmigratedDatabase(async ({ owner }) => {
       if (check) await printCheck(owner, json)
       else if (status) await printStatus(owner, json)
       else if (dryRun) await printSql(owner, json)
@@ -43,7 +42,6 @@ async function apply(owner: Pool, wait: number, json: boolean): Promise<void> {
 /** The maximum number of functions that are named. */
 const maxNamed = 10
 
-/** Returns lines about an upgrade. */
 function describe({ applied, made }: Upgrade, appliedWord: string, madeWord: string): string {
   const definitions =
     made.length > maxNamed

@@ -3,8 +3,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { type PublicKey, readKeySet, toKeySet } from '../domain/record/signing-key.ts'
 import { toJsonLine } from '../json-line.ts'
 import { withDatabase } from './database/database.ts'
-import { jsonOption, printTable, withoutControls } from './terminal/output.ts'
-import { readId } from './token/options.ts'
+import { jsonOption, printTable, readId, withoutControls } from './terminal/output.ts'
 
 type Jose = typeof import('jose')
 
@@ -95,7 +94,7 @@ const check = new Command('check')
   .action(async (token: string, { tenant, json }: { tenant?: number; json: boolean }) => {
     const config = readConfig(process.env)
     const { keys } = config.redemption
-    const { published } = keys ? toKeySet(keys) : await withDatabase(config, ({ pool }) => readKeySet(pool))
+    const { published } = keys ? toKeySet(keys) : await withDatabase(({ pool }) => readKeySet(pool), config)
     const { problems, claims } = await explain(token, published, config.redemption, tenant)
     if (problems.length > 0) process.exitCode = 1
     if (json) return console.log(toJsonLine({ valid: problems.length === 0, problems, claims }))

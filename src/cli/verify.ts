@@ -20,7 +20,7 @@ export const verifyCommand = new Command('verify')
   .addOption(jsonOption())
   .action(async ({ repair, json }: { repair: boolean; json: boolean }) => {
     const config = readConfig(process.env)
-    await withDatabase(config, async ({ address }) => {
+    await withDatabase(async ({ address }) => {
       const { startupParameters } = config
       // Comparing millions of records takes longer than other statements may.
       const pool = connect(address, { max: 1, statementTimeoutMs: 0, startupParameters, role: serviceRole })
@@ -51,7 +51,7 @@ export const verifyCommand = new Command('verify')
       } finally {
         await Promise.all([session.end({ timeout: 1 }), pool.end()])
       }
-    })
+    }, config)
   })
 
 interface VerifyReport {
@@ -62,7 +62,6 @@ interface VerifyReport {
   references: LostReferences[]
 }
 
-/** Returns the next step for a person. */
 function advice({ asOf, records, figures, references }: VerifyReport, repair: boolean): string {
   if (asOf === null) return 'The service writes the records for the first time. Run verify again when it has.'
   const differs = figures.length > 0 || records.some(({ reason }) => reason === null)

@@ -14,9 +14,9 @@ import { keysCommand } from '../../src/cli/keys.ts'
 import { migrateCommand } from '../../src/cli/migrate.ts'
 import { redemptionTokenCommand } from '../../src/cli/redemption-token.ts'
 import { serveCommand } from '../../src/cli/serve/serve.ts'
-import { tokenCommand } from '../../src/cli/token/token.ts'
+import { tokenCommand } from '../../src/cli/token.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
-import { webhookCommand } from '../../src/cli/webhook/webhook.ts'
+import { webhookCommand } from '../../src/cli/webhook.ts'
 
 const commands: readonly Command[] = [
   ...[serveCommand, migrateCommand, demoCommand, importCommand, tokenCommand, syncCommand, listenCommand],

@@ -52,7 +52,7 @@ const applyCommand = new Command('apply')
       process.stdout.isTTY && !json
         ? new SingleBar({ format: '{phase} {bar} {percentage}% | {value} of about {total}' })
         : null
-    const progress = await withUnmigratedDatabase(readConfig(process.env), async ({ owner, pool }) => {
+    const progress = await withUnmigratedDatabase(async ({ owner, pool }) => {
       // Checked with the functions of this version. Without a schema, the check creates it for itself.
       const isMigrated = (await hasSchema(owner)) || from !== undefined
       if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
@@ -97,9 +97,7 @@ const planCommand = new Command('plan')
   .addOption(searchPathOption())
   .action(async (folder: string, { from, searchPath }: { from?: string; searchPath: string }) => {
     if (from !== undefined) {
-      const { grants } = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) =>
-        checkPlatform(owner, from, folder, searchPath),
-      )
+      const { grants } = await withUnmigratedDatabase(({ owner }) => checkPlatform(owner, from, folder, searchPath))
       console.log(['-- At the platform', ...grants, '', '-- In the database of the gateway', ''].join('\n'))
     }
     const mappings = readMappings(folder, searchPath)
@@ -113,7 +111,7 @@ const statusCommand = new Command('status')
   )
   .addOption(jsonOption())
   .action(async ({ json }: { json: boolean }) => {
-    const { steps, records, replication } = await withDatabase(readConfig(process.env), async ({ owner, pool }) => ({
+    const { steps, records, replication } = await withDatabase(async ({ owner, pool }) => ({
       steps: await readStepState(pool),
       replication: await readLag(owner, { isRecent: false }),
       records: await readRecordStates(owner),
@@ -146,13 +144,13 @@ const idsCommand = new Command('ids')
   .addCommand(
     new Command('export')
       .description('Print them as CSV.')
-      .action(() => withDatabase(readConfig(process.env), ({ owner }) => exportIds(owner, process.stdout))),
+      .action(() => withDatabase(({ owner }) => exportIds(owner, process.stdout))),
   )
   .addCommand(
     new Command('import')
       .description('Read them from standard input, before the first `adopt apply`.')
       .action(async () => {
-        const count = await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
+        const count = await withUnmigratedDatabase(async ({ owner }) => {
           await migrate(owner, { adopted: [], onBlocked })
           return importIds(owner, process.stdin)
         })
@@ -168,7 +166,7 @@ const removeCommand = new Command('remove')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
   .addOption(fromOption())
   .action(async ({ wait, from }: { wait: number; from?: string }) => {
-    const left = await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
+    const left = await withUnmigratedDatabase(async ({ owner }) => {
       await migrate(owner, { lockWait: wait, adopted: [], onBlocked })
       const left = await removeStaging(owner, from)
       await owner`call /* adoption.remove */ gateway.remove()`

@@ -1,20 +1,19 @@
 import { Command, Option } from 'commander'
 import { checkMapping, type Finding } from '../../adoption/check.ts'
-import { readConfig } from '../../config/config.ts'
 import { defaultPath } from '../../db/mapping/mappings.ts'
 import { hasSchema } from '../../db/migration/migrations.ts'
 import { checkPlatform } from '../../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
 import { formatQuantity, jsonOption, printResult } from '../terminal/output.ts'
 
-/** The option for a platform whose database is not the gateway's. */
+/** Returns the option for a platform whose database is not the gateway's. */
 export const fromOption = () =>
   new Option(
     '--from <url>',
     'the database of the platform, if it is not the gateway’s: its changes are replicated',
   ).env('PLATFORM_URL')
 
-/** The option for names in a mapping that have no schema. */
+/** Returns the option for names in a mapping that have no schema. */
 export const searchPathOption = () =>
   new Option('--search-path <schemas>', 'the schemas of names in the mapping that are not qualified').default(
     defaultPath,
@@ -30,7 +29,7 @@ export const checkCommand = new Command('check')
   .addOption(searchPathOption())
   .addOption(jsonOption())
   .action(async (folder: string, { from, searchPath, json }: { from?: string; searchPath: string; json: boolean }) => {
-    const { findings, grants } = await withUnmigratedDatabase(readConfig(process.env), async database => {
+    const { findings, grants } = await withUnmigratedDatabase(async database => {
       if (await hasSchema(database.owner)) await requireMigrated(database)
       return from === undefined
         ? checkMapping(database.owner, folder, searchPath)
@@ -52,7 +51,6 @@ export const checkCommand = new Command('check')
     if (errors > 0) process.exitCode = 1
   })
 
-/** Describes a finding for a person. */
 function describeFinding({ file, line, level, problem, remedy, keys }: Finding): string {
   const examples = keys.length > 0 ? ` Keys: ${keys.join(', ')}.` : ''
   const place = line === null ? file : `${file}:${line}`

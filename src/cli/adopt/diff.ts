@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { checkMapping, type RecordChange } from '../../adoption/check.ts'
-import { readConfig } from '../../config/config.ts'
 import { withDatabase } from '../database/database.ts'
 import { formatQuantity, jsonOption, printResult } from '../terminal/output.ts'
 import { requireNone, searchPathOption } from './check.ts'
@@ -14,9 +13,7 @@ export const diffCommand = new Command('diff')
   .addOption(searchPathOption())
   .addOption(jsonOption())
   .action(async (folder: string, { searchPath, json }: { searchPath: string; json: boolean }) => {
-    const { findings, changes } = await withDatabase(readConfig(process.env), ({ owner }) =>
-      checkMapping(owner, folder, searchPath),
-    )
+    const { findings, changes } = await withDatabase(({ owner }) => checkMapping(owner, folder, searchPath))
     requireNone(findings)
     printResult(json, { changes }, changes.map(describe).join('\n') || 'No record would change.')
   })

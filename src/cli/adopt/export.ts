@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { exportMapping } from '../../adoption/folder.ts'
-import { readConfig } from '../../config/config.ts'
 import { withDatabase } from '../database/database.ts'
 import { jsonOption, printResult } from '../terminal/output.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
@@ -10,7 +9,7 @@ export const exportCommand = new Command('export')
   .argument('<folder>', 'the folder to write; no file in it is overwritten')
   .addOption(jsonOption())
   .action(async (folder: string, { json }: { json: boolean }) => {
-    const exported = await withDatabase(readConfig(process.env), ({ owner }) => exportMapping(owner, folder))
+    const exported = await withDatabase(({ owner }) => exportMapping(owner, folder))
     const apply = shellCommand(`adopt apply ${folder} --search-path '${exported.path}'`)
     printResult(json, { folder, ...exported }, `${exported.files.join('\n')}\nTo install it again: ${apply}`)
   })

@@ -23,7 +23,7 @@ export const initCommand = new Command('init')
         'DATABASE_URL or PLATFORM_URL must name the database of the platform, for example postgres://user:password@host:5432/database.',
       )
     }
-    const drafts = await withUnmigratedDatabase(config, ({ owner }) => initMapping(owner, folder))
+    const drafts = await withUnmigratedDatabase(({ owner }) => initMapping(owner, folder), config)
     const shown = drafts.map(({ record, candidates, files }) => ({ record, candidates, files: Object.keys(files) }))
     const advice = `Compare each column in ${folder} with your data, then run: ${shellCommand(`adopt check ${folder}`)}`
     printResult(json, { folder, mappings: shown }, [...drafts.map(describe), advice].join('\n'))

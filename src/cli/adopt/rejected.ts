@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { exportRejected, readRejected } from '../../adoption/rejected.ts'
-import { readConfig } from '../../config/config.ts'
 import { withDatabase } from '../database/database.ts'
 import { printTable } from '../terminal/output.ts'
 
@@ -8,7 +7,7 @@ export const rejectedCommand = new Command('rejected')
   .description('List all keys whose rows v1 cannot show, with the reason, and since when.')
   .option('--csv', 'print CSV', false)
   .action(({ csv }: { csv: boolean }) =>
-    withDatabase(readConfig(process.env), async ({ owner }) => {
+    withDatabase(async ({ owner }) => {
       if (csv) return exportRejected(owner, process.stdout)
       const rejected = await readRejected(owner)
       if (rejected.length === 0) console.log('No key is rejected.')

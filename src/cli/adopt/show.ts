@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { type KeyState, readKeyState } from '../../adoption/show.ts'
 import { withoutTrace } from '../../adoption/without-trace.ts'
-import { readConfig } from '../../config/config.ts'
 import { readMappings } from '../../db/mapping/mappings.ts'
 import { hasSchema } from '../../db/migration/migrations.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -9,6 +8,11 @@ import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts
 import { jsonOption, printResult } from '../terminal/output.ts'
 import { searchPathOption } from './check.ts'
 import type { Answer } from './v1-answers.ts'
+
+interface Options {
+  searchPath: string
+  json: boolean
+}
 
 export const showCommand = new Command('show')
   .description(
@@ -20,30 +24,22 @@ export const showCommand = new Command('show')
   .argument('<key>', 'as the select has it')
   .addOption(searchPathOption())
   .addOption(jsonOption())
-  .action(
-    async (
-      folder: string,
-      record: string,
-      key: string,
-      { searchPath, json }: { searchPath: string; json: boolean },
-    ) => {
-      const mapping = readMappings(folder, searchPath).find(mapping => mapping.record === record)
-      if (!mapping) throw new GatewayError('BAD_USER_INPUT', `The folder ${folder} has no ${record}.sql.`)
-      const { state, answers } = await withUnmigratedDatabase(readConfig(process.env), async database => {
-        const { owner } = database
-        if (await hasSchema(owner)) await requireMigrated(database)
-        return withoutTrace(owner, async transaction => {
-          const state = await readKeyState(transaction, mapping, key)
-          // Imported here, because the module builds the GraphQL schema, which other commands do not need.
-          const { readAnswers } = await import('./v1-answers.ts')
-          return { state, answers: await readAnswers(owner, transaction, record, state) }
-        })
+  .action(async (folder: string, record: string, key: string, { searchPath, json }: Options) => {
+    const mapping = readMappings(folder, searchPath).find(mapping => mapping.record === record)
+    if (!mapping) throw new GatewayError('BAD_USER_INPUT', `The folder ${folder} has no ${record}.sql.`)
+    const { state, answers } = await withUnmigratedDatabase(async database => {
+      const { owner } = database
+      if (await hasSchema(owner)) await requireMigrated(database)
+      return withoutTrace(owner, async transaction => {
+        const state = await readKeyState(transaction, mapping, key)
+        // Imported here, because the module builds the GraphQL schema, which other commands do not need.
+        const { readAnswers } = await import('./v1-answers.ts')
+        return { state, answers: await readAnswers(owner, transaction, record, state) }
       })
-      printResult(json, { ...state, answers }, describe(record, state, answers))
-    },
-  )
+    })
+    printResult(json, { ...state, answers }, describe(record, state, answers))
+  })
 
-/** Describes a key for a person. */
 function describe(record: string, state: KeyState, answers: Answer[]): string {
   const { rows, isInstalled, notes, record: stored, rejection } = state
   const show = (value: unknown) => JSON.stringify(value, null, 2)

@@ -26,7 +26,6 @@ const operationsOf: Record<string, readonly string[]> = {
   customer: ['GetMarketingSignup'],
 }
 
-/** An answer of v1. */
 export interface Answer {
   /** The method and the path of the request. */
   request: string

@@ -1,5 +1,5 @@
 import { attachEmbedded, startEmbedded } from '#embedded'
-import type { Config } from '../../config/config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
 import { connect, type DatabaseAddress, serviceRole } from '../../db/connection/connect.ts'
 import { requirePatchedDriver } from '../../db/connection/driver.ts'
 import { readRights } from '../../db/connection/rights.ts'
@@ -8,7 +8,7 @@ import { requireUnicode } from '../../db/connection/session.ts'
 import { countMissingMigrations, UnreleasedDatabaseError } from '../../db/migration/migrations.ts'
 import { ReasonError, reason } from '../../reasons.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
-import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './errors.ts'
+import { databaseError } from './errors.ts'
 
 /** The statement timeout of commands, in milliseconds. */
 const statementTimeoutMs = 10_000
@@ -65,7 +65,9 @@ async function openDatabase(config: Config, attach: boolean) {
       // `attached`: the running service, another process, started the embedded server.
       return { ...openPools(config, address, stop), embedded: true, attached: running !== null }
     } catch (error) {
-      throw dataDirectoryError(dataDir, error)
+      // Only an error of the file system is one of the directory.
+      if (!(error instanceof Error) || !('syscall' in error)) throw error
+      throw new ReasonError(reason('DATA_DIR_UNUSABLE', { directory: dataDir, why: error.message }), { cause: error })
     }
   }
   const pools = openPools(config, databaseUrl)
@@ -139,13 +141,14 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
  * Runs a command's work on the migrated database, and closes the database afterwards. Uses the embedded server of a
  * running service when there is one.
  *
+ * @param config default: read from the environment
  * @throws the errors of `withUnmigratedDatabase`, of `requireMigrated` and of the work
  */
-export const withDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
-  withUnmigratedDatabase(config, async database => {
+export const withDatabase = <Result>(work: (database: Database) => Promise<Result>, config?: Config) =>
+  withUnmigratedDatabase(async database => {
     await requireMigrated(database)
     return work(database)
-  })
+  }, config)
 
 /**
  * Runs work like `withDatabase`, on a database that need not be migrated.
@@ -154,15 +157,19 @@ export const withDatabase = <Result>(config: Config, work: (database: Database) 
  * @throws the errors of opening and of the work; for a database of an unreleased version an error that names the remedy
  */
 export async function withUnmigratedDatabase<Result>(
-  config: Config,
   work: (database: Database) => Promise<Result>,
+  config = readConfig(process.env),
   { attach = true } = {},
 ): Promise<Result> {
   const database = await openDatabase(config, attach)
   try {
     return await work(database)
   } catch (error) {
-    throw error instanceof UnreleasedDatabaseError ? unreleasedDatabaseError(config, error) : error
+    if (!(error instanceof UnreleasedDatabaseError)) throw error
+    const remedy = database.embedded
+      ? reason('DATA_DIR_UNRELEASED', { directory: config.dataDir })
+      : reason('DATABASE_UNRELEASED', { migrate: shellCommand('migrate'), demo: shellCommand('demo') })
+    throw new ReasonError(remedy, { cause: error })
   } finally {
     await database.close()
   }

@@ -80,7 +80,7 @@ export const serveCommand = new Command('serve')
         if (database.embedded) removeDataFile(config.dataDir, 'origin')
       }
     }
-    const served = withUnmigratedDatabase(config, work, { attach: false })
+    const served = withUnmigratedDatabase(work, config, { attach: false })
     await served.finally(() => primary?.close())
   })
 

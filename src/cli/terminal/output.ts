@@ -1,6 +1,7 @@
 /** The output of commands: tables for people, JSON for programs. */
 import Table from 'cli-table3'
 import { InvalidArgumentError, Option } from 'commander'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
 import { toJsonLine } from '../../json-line.ts'
 
 /** The option of every command whose result a program can read. */
@@ -16,8 +17,14 @@ export const readNumber = (pattern: RegExp, message: string) => (text: string) =
   return Number(text)
 }
 
-/** Reads a time in seconds. */
 export const readSeconds = readNumber(/^\d{1,6}$/, 'It must be a whole number of seconds, for example 60.')
+
+/** Reads the id of a record. @throws InvalidArgumentError */
+export function readId(text: string): number {
+  const id = parseIdentifier(text)
+  if (id === null) throw new InvalidArgumentError('Give the id of a record, a whole number such as 7.')
+  return id
+}
 
 /** Tables have no lines: two spaces separate the columns, so that `awk` and people can read them. */
 const plain = {
@@ -36,6 +43,27 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
   table.push(...rows.map(row => Object.values(row)))
   const lines = table.toString().split('\n')
   console.log(lines.map(line => line.trimEnd()).join('\n'))
+}
+
+/** Prints the facts of one record as a table. */
+export const printFacts = (facts: Readonly<Record<string, string>>): void =>
+  printTable(Object.entries(facts).map(([property, value]) => ({ property, value })))
+
+/**
+ * Prints a list: as JSON for a program, or as a table for a person.
+ *
+ * @param none the sentence for a person when the list is empty
+ */
+export function printList<Item>(
+  json: boolean,
+  items: readonly Item[],
+  toJson: (item: Item) => object,
+  toRow: (item: Item) => Readonly<Record<string, string>>,
+  none: string,
+): void {
+  if (json) console.log(toJsonLine(items.map(toJson)))
+  else if (items.length === 0) console.log(none)
+  else printTable(items.map(toRow))
 }
 
 /** Returns a text without control characters and direction marks, because a terminal would execute them. */

@@ -1,29 +1,55 @@
-import { Command, Option } from 'commander'
-import { readConfig } from '../../config/config.ts'
-import type { Pool } from '../../db/sql.ts'
-import { createToken, editToken, revokeToken } from '../../domain/token/lifecycle.ts'
-import { listTokens } from '../../domain/token/list.ts'
-import { rotateToken } from '../../domain/token/rotation.ts'
-import { getToken, type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
-import { toJsonLine } from '../../json-line.ts'
-import { makeAllSteps } from '../../projection/step.ts'
-import { withDatabase } from '../database/database.ts'
-import { commandLine } from '../terminal/actor.ts'
-import { jsonOption, printResult, printTable } from '../terminal/output.ts'
-import { shellCommand } from '../terminal/shell-command.ts'
-import {
-  addTokenOptions,
-  expiresIn,
-  permissionHelp,
-  readDuration,
-  readId,
-  readRate,
-  type TokenOptions,
-} from './options.ts'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '#sync'
+import type { Pool } from '../db/sql.ts'
+import { createToken, editToken, revokeToken } from '../domain/token/lifecycle.ts'
+import { listTokens } from '../domain/token/list.ts'
+import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
+import { rotateToken } from '../domain/token/rotation.ts'
+import { getToken, type TokenRecord, tokenStatus } from '../domain/token/token.ts'
+import { makeAllSteps } from '../projection/step.ts'
+import { withDatabase } from './database/database.ts'
+import { commandLine } from './terminal/actor.ts'
+import { jsonOption, printFacts, printList, printResult, readId, readNumber } from './terminal/output.ts'
+import { shellCommand } from './terminal/shell-command.ts'
 
 interface Json {
   json: boolean
 }
+
+const readIds = (text: string, earlier: number[] = []) => [...earlier, readId(text)]
+
+const readRate = readNumber(/^[1-9]\d{0,6}$/, 'Give a whole number from 1 to 1,000,000, such as 600.')
+
+/** Reads a duration, such as `90d`, `12h`, `30m` or `45s`. @returns seconds @throws InvalidArgumentError */
+function readDuration(text: string): number {
+  const seconds = parseDuration(text)
+  if (Number.isNaN(seconds)) throw new InvalidArgumentError('Give a duration, such as 90d, 12h, 30m or 45s.')
+  return seconds
+}
+
+interface TokenOptions {
+  name?: string
+  tenant?: number[]
+  withDescendants?: boolean
+  permission?: Permission[]
+  contact?: string
+}
+
+/** Adds the options for the properties of a token, except its name and its rate. */
+const addTokenOptions = (command: Command): Command =>
+  command
+    .addOption(new Option('--tenant <id...>', 'the id of a tenant that the token may access').argParser(readIds))
+    .option('--with-descendants', 'grant access to all tenants below these too')
+    .addOption(new Option('--permission <permission...>', 'what the token may do').choices(permissionNames))
+    .option('--contact <person>', 'the person at the partner who is responsible for the token')
+
+const permissionHelp = `\nPermissions:\n${permissionNames.map(name => `  ${name}: ${permissions[name]}`).join('\n')}`
+
+/** The option for the end of a token. @param otherwise the end when the option is not given */
+const expiresIn = (otherwise: string) =>
+  new Option('--expires-in <time>', `when the token ends, such as 90d or 12h (default: ${otherwise})`).argParser(
+    text => new Date(Date.now() + readDuration(text) * 1000),
+  )
 
 /** Prints a new token as JSON, or a sentence with its secret. */
 const printSecret = (json: boolean, sentence: string, shown: { id: number; token: string }) =>
@@ -34,7 +60,7 @@ const stepTimeout = 5_000
 
 /** Opens the database, and first lets steps write the records of new tenants, because perhaps no service runs. */
 const withTenants = <Result>(work: (pool: Pool) => Promise<Result>) =>
-  withDatabase(readConfig(process.env), async ({ pool }) => {
+  withDatabase(async ({ pool }) => {
     await makeAllSteps(pool, AbortSignal.timeout(stepTimeout))
     return work(pool)
   })
@@ -72,13 +98,9 @@ const list = new Command('list')
   .description('List all tokens, newest first.')
   .addOption(jsonOption())
   .action(async ({ json }: Json) => {
-    const { rows: tokens } = await withDatabase(readConfig(process.env), ({ pool }) =>
-      listTokens(pool, { limit: Number.MAX_SAFE_INTEGER }),
-    )
-    if (json) console.log(toJsonLine(tokens.map(toJson)))
-    else if (tokens.length === 0)
-      console.log(`There are no tokens. To create one: ${shellCommand('token create --help')}`)
-    else printTable(tokens.map(toRow))
+    const { rows: tokens } = await withDatabase(({ pool }) => listTokens(pool, { limit: Number.MAX_SAFE_INTEGER }))
+    const none = `There are no tokens. To create one: ${shellCommand('token create --help')}`
+    printList(json, tokens, toJson, toRow, none)
   })
 
 const show = new Command('show')
@@ -86,9 +108,9 @@ const show = new Command('show')
   .argument('<id>', 'the id of the token', readId)
   .addOption(jsonOption())
   .action(async (id: number, { json }: Json) => {
-    const token = await withDatabase(readConfig(process.env), ({ pool }) => getToken(pool, id))
-    if (json) console.log(toJsonLine(toJson(token)))
-    else printTable(toFacts(token))
+    const token = await withDatabase(({ pool }) => getToken(pool, id))
+    if (json) printResult(json, toJson(token), '')
+    else printFacts(toFacts(token))
   })
 
 const edit = addTokenOptions(
@@ -145,9 +167,7 @@ const rotate = new Command('rotate')
   .addHelpText('after', '\nExample:\n  token rotate 3 --overlap 7d')
   .action(async (id: number, options: Json & { overlap: number; expiresIn?: Date }) => {
     const { overlap, expiresIn: expiresAt = 'inherit', json } = options
-    const successor = await withDatabase(readConfig(process.env), ({ pool }) =>
-      rotateToken(pool, commandLine(), id, { overlap, expiresAt }),
-    )
+    const successor = await withDatabase(({ pool }) => rotateToken(pool, commandLine(), id, { overlap, expiresAt }))
     const shown = { id: successor.id, token: successor.secret, rotated_from: id }
     printSecret(json, `Token ${successor.id} replaces token ${id}.`, shown)
   })
@@ -157,7 +177,7 @@ const revoke = new Command('revoke')
   .argument('<id>', 'the id of the token', readId)
   .addOption(jsonOption())
   .action(async (id: number, { json }: Json) => {
-    await withDatabase(readConfig(process.env), ({ pool }) => revokeToken(pool, commandLine(), id))
+    await withDatabase(({ pool }) => revokeToken(pool, commandLine(), id))
     printResult(json, { id, status: 'revoked' }, `Token ${id} is revoked.`)
   })
 
@@ -205,7 +225,7 @@ const toFacts = (token: TokenRecord) => {
     ({ tenantId, name, withDescendants }) =>
       `${name ?? 'absent'} (${tenantId}${withDescendants ? ', with all below' : ''})`,
   )
-  const facts = {
+  return {
     ...toRow(token),
     tenants: tenants.join(', '),
     contact: contact ?? '',
@@ -213,5 +233,4 @@ const toFacts = (token: TokenRecord) => {
     'created at': `${createdAt.slice(0, 19)} by ${createdBy}`,
     'last used from': lastUsedAddress ?? '',
   }
-  return Object.entries(facts).map(([property, value]) => ({ property, value }))
 }

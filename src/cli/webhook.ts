@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '#sync'
-import { readConfig } from '../../config/config.ts'
-import type { Pool, Sql } from '../../db/sql.ts'
-import type { Actor } from '../../domain/administrator/audit.ts'
-import { type Delivery, listDeliveries } from '../../domain/event/delivery.ts'
+import { readConfig } from '../config/config.ts'
+import type { Pool, Sql } from '../db/sql.ts'
+import type { Actor } from '../domain/administrator/audit.ts'
+import { type Delivery, listDeliveries } from '../domain/event/delivery.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -16,44 +16,34 @@ import {
   replayEndpoint,
   resumeEndpoint,
   rotateSecret,
-} from '../../domain/event/endpoint.ts'
-import { webhookSecret } from '../../domain/event/secret.ts'
-import { type Instant, parseInstant } from '../../domain/value/instant.ts'
-import { toJsonLine } from '../../json-line.ts'
-import { describeLag, describeOutcome, isDelivered } from '../../webhook/describe.ts'
-import { sendTest } from '../../webhook/send-test.ts'
-import { withDatabase } from '../database/database.ts'
-import { commandLine } from '../terminal/actor.ts'
-import { jsonOption, printResult, printTable } from '../terminal/output.ts'
-import { shellCommand } from '../terminal/shell-command.ts'
-import { readId } from '../token/options.ts'
+} from '../domain/event/endpoint.ts'
+import { webhookSecret } from '../domain/event/secret.ts'
+import { type Instant, parseInstant } from '../domain/value/instant.ts'
+import { describeLag, describeOutcome, isDelivered } from '../webhook/describe.ts'
+import { sendTest } from '../webhook/send-test.ts'
+import { withDatabase } from './database/database.ts'
+import { commandLine } from './terminal/actor.ts'
+import { jsonOption, printFacts, printList, printResult, printTable, readId } from './terminal/output.ts'
+import { shellCommand } from './terminal/shell-command.ts'
 
 interface Json {
   json: boolean
 }
 
-/**
- * Runs work with the key from which the secrets of webhooks are derived. Imported here, because the module loads the
- * GraphQL schema.
- */
+/** Runs work with the key from which the secrets of webhooks are derived. */
 const withKey = <Result>(work: (pool: Pool, key: Buffer) => Promise<Result>) => {
   const config = readConfig(process.env)
-  return withDatabase(config, async ({ pool }) => {
-    const { readWebhookKey } = await import('../../webhook/open-webhooks.ts')
+  return withDatabase(async ({ pool }) => {
+    // Imported here, because the module loads the GraphQL schema.
+    const { readWebhookKey } = await import('../webhook/open-webhooks.ts')
     return work(pool, await readWebhookKey(config, pool))
-  })
+  }, config)
 }
-
-const withPool = <Result>(work: (pool: Pool) => Promise<Result>) =>
-  withDatabase(readConfig(process.env), ({ pool }) => work(pool))
 
 function printSecret(json: boolean, sentence: string, endpoint: Endpoint, key: Buffer): void {
   const secret = webhookSecret(key, endpoint.id, endpoint.secretVersion)
-  printResult(
-    json,
-    { ...toJson(endpoint), secret },
-    `${sentence} Copy its secret now: it is shown only once.\n\n  ${secret}\n`,
-  )
+  const shown = `${sentence} Copy its secret now: it is shown only once.\n\n  ${secret}\n`
+  printResult(json, { ...toJson(endpoint), secret }, shown)
 }
 
 const create = new Command('create')
@@ -74,11 +64,9 @@ const list = new Command('list')
   .addOption(new Option('--token <id>', 'only the webhooks of this token').argParser(readId))
   .addOption(jsonOption())
   .action(async ({ token, json }: Json & { token?: number }) => {
-    const endpoints = await withPool(pool => listEndpoints(pool, token ?? null))
-    if (json) console.log(toJsonLine(endpoints.map(toJson)))
-    else if (endpoints.length === 0)
-      console.log(`There are no webhooks. To add one: ${shellCommand('webhook create --help')}`)
-    else printTable(endpoints.map(toRow))
+    const endpoints = await withDatabase(({ pool }) => listEndpoints(pool, token))
+    const none = `There are no webhooks. To add one: ${shellCommand('webhook create --help')}`
+    printList(json, endpoints, toJson, toRow, none)
   })
 
 /** The number of deliveries that are shown. */
@@ -89,10 +77,10 @@ const commandFor = (name: string, description: string) =>
   new Command(name).description(description).argument('<id>', 'the id of the webhook', readId).addOption(jsonOption())
 
 const show = commandFor('show', 'Show a webhook and its last deliveries.').action((id: number, { json }: Json) =>
-  withPool(async pool => {
+  withDatabase(async ({ pool }) => {
     const [endpoint, deliveries] = await Promise.all([getEndpoint(pool, id), listDeliveries(pool, id, maxShown)])
-    if (json) return console.log(toJsonLine({ ...toJson(endpoint), deliveries: deliveries.map(deliveryToJson) }))
-    printTable(toFacts(endpoint))
+    if (json) return printResult(json, { ...toJson(endpoint), deliveries: deliveries.map(deliveryToJson) }, '')
+    printFacts(toFacts(endpoint))
     if (deliveries.length === 0) return
     console.log()
     printTable(deliveries.map(deliveryToRow))
@@ -103,7 +91,7 @@ const test = commandFor('test', 'Send a test, also to a paused webhook. Exits wi
   async (id: number, { json }: Json) => {
     const { networks } = readConfig(process.env).webhook
     const answer = await withKey(async (pool, key) => {
-      const { createPost } = await import('../../webhook/post.ts')
+      const { createPost } = await import('../webhook/post.ts')
       const { post, close } = createPost(key, networks)
       return sendTest(pool, post, commandLine(), await getEndpoint(pool, id)).finally(close)
     })
@@ -121,7 +109,7 @@ const changeCommand = (
   sentence: string,
 ) =>
   commandFor(name, description).action((id: number, { json }: Json) =>
-    withPool(async pool => {
+    withDatabase(async ({ pool }) => {
       await change(pool, commandLine(), id)
       printResult(json, toJson(await getEndpoint(pool, id)), `Webhook ${id} ${sentence}`)
     }),
@@ -156,7 +144,7 @@ const replay = commandFor('replay', 'Send an event again for each list that has 
   )
   .addHelpText('after', '\nExamples:\n  webhook replay 3 --from 2h\n  webhook replay 3 --from 2026-01-31T09:30:00Z')
   .action((id: number, { json, from }: Json & { from: Instant }) =>
-    withPool(async pool => {
+    withDatabase(async ({ pool }) => {
       await replayEndpoint(pool, commandLine(), id, from)
       printResult(json, toJson(await getEndpoint(pool, id)), `Changes since ${from} are sent to webhook ${id} again.`)
     }),
@@ -172,12 +160,10 @@ const rotate = commandFor(
   }),
 )
 
-const remove = commandFor('delete', 'Delete a webhook with its log.').action((id: number, { json }: Json) =>
-  withPool(async pool => {
-    await deleteEndpoint(pool, commandLine(), id)
-    printResult(json, { id, state: 'deleted' }, `Webhook ${id} is deleted.`)
-  }),
-)
+const remove = commandFor('delete', 'Delete a webhook with its log.').action(async (id: number, { json }: Json) => {
+  await withDatabase(({ pool }) => deleteEndpoint(pool, commandLine(), id))
+  printResult(json, { id, state: 'deleted' }, `Webhook ${id} is deleted.`)
+})
 
 export const webhookCommand = new Command('webhook')
   .description('Add, list, show, test, pause, resume, replay, rotate and delete webhooks.')
@@ -226,7 +212,7 @@ const toRow = (endpoint: Endpoint) => ({
 
 const toFacts = (endpoint: Endpoint) => {
   const { tokenName, failingSince, pausedAt, pauseReason, createdAt, createdBy } = endpoint
-  const facts = {
+  return {
     ...toRow(endpoint),
     token: `${tokenName} (${endpoint.tokenId})`,
     ...(failingSince && { 'failing since': failingSince.slice(0, 19) }),
@@ -234,7 +220,6 @@ const toFacts = (endpoint: Endpoint) => {
     'delivered to': endpoint.deliveredTo,
     'created at': `${createdAt.slice(0, 19)} by ${createdBy}`,
   }
-  return Object.entries(facts).map(([property, value]) => ({ property, value }))
 }
 
 const deliveryToRow = (delivery: Delivery) => ({
