@@ -1,9 +1,11 @@
 import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
-import { checkMapping } from '../../adoption/check.ts'
+import { checkMapping, type RecordChange } from '../../adoption/check.ts'
 import { estimateRows } from '../../adoption/estimate.ts'
 import { type Progress, writeRecords } from '../../adoption/fill.ts'
+import { exportMapping } from '../../adoption/folder.ts'
 import { exportIds, importIds } from '../../adoption/ids.ts'
+import { exportRejected, readRejected } from '../../adoption/rejected.ts'
 import { readRecordStates } from '../../adoption/status.ts'
 import { readConfig } from '../../config/config.ts'
 import { captureSources, describeMappings, hasMappings, readMappings } from '../../db/mapping/mappings.ts'
@@ -18,14 +20,11 @@ import { removeStaging } from '../../staging/remove.ts'
 import { checkPlatform, stagePlatform } from '../../staging/stage.ts'
 import { readLag } from '../../staging/subscription.ts'
 import { withDatabase, withUnmigratedDatabase } from '../database/database.ts'
-import { jsonOption, onBlocked, printResult, printTable, readSeconds } from '../terminal/output.ts'
+import { formatQuantity, jsonOption, onBlocked, printResult, printTable, readSeconds } from '../terminal/output.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 import { verifyCommand } from '../verify.ts'
 import { checkCommand, fromOption, requireNone, searchPathOption } from './check.ts'
-import { diffCommand } from './diff.ts'
-import { exportCommand } from './export.ts'
 import { initCommand } from './init.ts'
-import { rejectedCommand } from './rejected.ts'
 import { showCommand } from './show.ts'
 
 interface ApplyOptions {
@@ -74,17 +73,17 @@ const applyCommand = new Command('apply')
         bar?.stop()
       }
     })
-    printResult(json, progress, describe(progress))
+    printResult(json, progress, describeProgress(progress))
     if (progress.phase !== 'done') process.exitCode = 1
   })
 
-const describe = ({ phase, problem, records, rejected }: Progress) => {
+const describeProgress = ({ phase, problem, records, rejected }: Progress) => {
   const written = `${records.toLocaleString('en')} records are written`
   if (phase === 'stopped') return `${written}, and the others wait. ${problem}`
   if (phase !== 'done') return `${written}. The service goes on when it runs, or this command.`
-  return rejected === 0
-    ? `${written}.`
-    : `${written}. ${rejected.toLocaleString('en')} row${rejected === 1 ? ' breaks' : 's break'} a rule: ${shellCommand('verify')} names them.`
+  if (rejected === 0) return `${written}.`
+  const rows = `${rejected.toLocaleString('en')} row${rejected === 1 ? ' breaks' : 's break'}`
+  return `${written}. ${rows} a rule: ${shellCommand('verify')} names them.`
 }
 
 const planCommand = new Command('plan')
@@ -138,6 +137,47 @@ const statusCommand = new Command('status')
       console.log(`All records were equal to their sources at ${steps.verifiedThrough}.`)
     for (const { record, key, reason } of steps.rejectedKeys) console.log(`${record} ${key}: ${reason}`)
   })
+
+const diffCommand = new Command('diff')
+  .description(
+    'Print which records would appear, leave or differ if the mapping of a folder were installed, by type, with the first of ' +
+      'each. Reads all rows, and changes nothing. Tables of a platform on another server are read as they are copied.',
+  )
+  .argument('<folder>')
+  .addOption(searchPathOption())
+  .addOption(jsonOption())
+  .action(async (folder: string, { searchPath, json }: { searchPath: string; json: boolean }) => {
+    const { findings, changes } = await withDatabase(({ owner }) => checkMapping(owner, folder, searchPath))
+    requireNone(findings)
+    printResult(json, { changes }, changes.map(describeChange).join('\n') || 'No record would change.')
+  })
+
+const describeChange = ({ record, change, records, firstKey, columns }: RecordChange): string => {
+  const differing = columns.length > 0 ? `, in ${columns.join(', ')}` : ''
+  return `${record}: ${formatQuantity(records, 'record')} would ${change}, first key ${firstKey}${differing}`
+}
+
+const exportCommand = new Command('export')
+  .description('Write the installed mapping into a folder, so that there is a way back to it.')
+  .argument('<folder>', 'the folder to write; no file in it is overwritten')
+  .addOption(jsonOption())
+  .action(async (folder: string, { json }: { json: boolean }) => {
+    const exported = await withDatabase(({ owner }) => exportMapping(owner, folder))
+    const apply = shellCommand(`adopt apply ${folder} --search-path '${exported.path}'`)
+    printResult(json, { folder, ...exported }, `${exported.files.join('\n')}\nTo install it again: ${apply}`)
+  })
+
+const rejectedCommand = new Command('rejected')
+  .description('List all keys whose rows v1 cannot show, with the reason, and since when.')
+  .option('--csv', 'print CSV', false)
+  .action(({ csv }: { csv: boolean }) =>
+    withDatabase(async ({ owner }) => {
+      if (csv) return exportRejected(owner, process.stdout)
+      const rejected = await readRejected(owner)
+      if (rejected.length === 0) console.log('No key is rejected.')
+      else printTable(rejected.map(({ record, key, since, reason }) => ({ record, key, since, reason })))
+    }),
+  )
 
 const idsCommand = new Command('ids')
   .description('Save the ids of records whose keys are no integers, and restore them in another database.')
