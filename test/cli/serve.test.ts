@@ -4,20 +4,18 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { VoucherGateway } from '../../packages/client/src/index.ts'
 import { describeReason, type Reason } from '../../src/reasons.ts'
+import { createTestToken, whole } from '../support/builders.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
-import { refusalOf, run, type Service, serve, start } from '../support/process.ts'
+import { clockBy, refusalOf, run, type Service, serve, start } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 const shared = await createDatabase()
 const dataDir = createDirectory()
 const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
-
-/** Waits until no PostgreSQL server runs on the data directory. */
-const untilServerEnds = () =>
-  until('the server has ended', () => !existsSync(join(dataDir, 'postgres/postmaster.pid')), 60_000)
 
 const askByCurl = ({ printed }: Service) =>
   JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))
@@ -51,7 +49,7 @@ test('on an embedded database it starts with demo data and a working curl line, 
   expect(askByCurl(second).data).toEqual(answer.data)
 
   await second.stop('SIGKILL')
-  await untilServerEnds()
+  await until('the server has ended', () => !existsSync(join(dataDir, 'postgres/postmaster.pid')), 60_000)
 
   const third = await serve(environment)
   expect(askByCurl(third).data).toEqual(answer.data)
@@ -72,6 +70,13 @@ test('an empty database of DATABASE_URL is rejected with the command that migrat
   expect(service.printed()).not.toContain('Token')
   await expect.poll(service.ready, { timeout: 30_000 }).toMatchObject({ status: 200 })
   expect(await service.stop('SIGTERM')).toBe(0)
+})
+
+test('a second signal ends a service that still waits for load balancers', async () => {
+  const service = await serve({ DATABASE_URL: shared.url, SHUTDOWN_DELAY: '60' })
+  service.child.kill('SIGTERM')
+  await until('it stops', () => service.log().includes('the service stops'))
+  expect(await service.stop('SIGINT')).toBe(1)
 })
 
 test('a signal ends a service that does not listen yet', async () => {
@@ -124,4 +129,63 @@ test.each<[command: string, meant?: string]>([
 ])('an invalid argument gives one line, a suggestion if there is one, and exit code 2: %s', async (command, meant) => {
   const { code, stderr } = await run(command.split(' '), { DATABASE_URL: shared.url })
   expect([code, ...stderr.trim().split('\n').slice(1)]).toEqual([2, ...(meant ? [`(Did you mean ${meant}?)`] : [])])
+})
+
+test.each([
+  [[''], ['serve', 'migrate', 'token', 'sync', 'adopt', 'verify', 'help']],
+  [['token', 'create', '--perm'], ['--permission']],
+])('the completion prints one line for each candidate: %j', async (words, wanted) => {
+  const { code, stdout } = await run(['complete', '--', ...words], {})
+  const names = stdout.split('\n').map(line => line.split('\t')[0])
+  expect([code, names]).toEqual([0, expect.arrayContaining(wanted)])
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('a shell gets its script', async () => {
+  expect((await run(['complete', 'bash'], {})).stdout).toContain('bash completion for voucher-gateway')
+})
+
+test('serve --live changes vouchers and consents, and stops with the service', async () => {
+  const service = await serve({ DATA_DIR: createDirectory(), LOG_LEVEL: 'warn' }, { args: ['--live'] })
+  const token = /Token +(vgw_\w+)/.exec(service.printed())?.[1] ?? ''
+  const client = new VoucherGateway({ url: service.origin, token })
+  const { serverTime: start } = await client.changes()
+  const kinds = ['purchased-vouchers', 'marketing-signups'] as const
+  const hasAll = async () => {
+    const { lists } = await client.changes({ after: start })
+    return kinds.every(kind => lists.some(({ list }) => list === kind))
+  }
+  // The client waits when the rate of the token is spent.
+  await until('a change of each kind', hasAll, 100_000)
+  expect(await service.stop('SIGTERM')).toBe(0)
+  expect(service.log()).not.toMatch(/"level":[56]0/)
+  expect(service.printed()).not.toContain('The live demo cannot write')
+})
+
+test('serve --live is refused without the demo', async () => {
+  expect(refusalOf(await run(['serve', '--live'], { DATABASE_URL: shared.url }))).toContain('without DATABASE_URL')
+})
+
+const day = 86_400_000
+await shared.platform`insert into public.tenant (id, name) values (1, 'Shop')`
+const tomorrow = await createTestToken(shared.pool, [whole(1)], { expiresAt: new Date(Date.now() + day) })
+const yesterday = await createTestToken(shared.pool, [whole(1)], { expiresAt: new Date(Date.now() + day) })
+await shared.platform`
+  update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day' where id = ${yesterday.id}`
+
+test.each([
+  ['ahead of', 3 * day],
+  ['behind', -3 * day],
+])('an instance whose clock is three days %s the database: tokens are valid as long as everywhere, and the difference is named', async (direction, by) => {
+  const service = await serve({ DATABASE_URL: shared.url }, { preload: clockBy(by) })
+  const answers = await Promise.all([tomorrow, yesterday].map(({ secret }) => service.list(secret)))
+  expect(answers.map(({ status }) => status)).toEqual([200, 401])
+  const readiness = async () => {
+    const { status, body } = await service.ready()
+    return [status, JSON.parse(body).reasons]
+  }
+  const message = expect.stringContaining(`s ${direction} the database`)
+  await expect.poll(readiness).toMatchObject([200, [{ code: 'CLOCK_DIFFERS', level: 'warning', message }]])
+  await until('the log names it', () => service.log().includes('CLOCK_DIFFERS'))
+  await service.stop('SIGTERM')
 })

@@ -129,6 +129,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     log,
     /** The address of REST v1, as printed. */
     restAddress,
+    origin: new URL(restAddress).origin,
     list: (secret: string) =>
       fetch(`${restAddress}/tenants`, { headers: { accept: 'application/json', authorization: `Bearer ${secret}` } }),
     async ready() {
