@@ -136,8 +136,7 @@ beforeAll(async () => {
     values (${tenant}, 'Harbour Spa', 'AB1 2CD'), (${tenant}, 'Old Mill', null)
     returning id`
   ids.push(...rows.map(({ id }) => id))
-  const service = await serve(environment, { entry })
-  url = new URL(service.restAddress).origin
+  url = (await serve(environment, { entry })).origin
 })
 
 async function ask(path: string) {
@@ -162,9 +161,7 @@ test('v1 lists it, and reads one record', async () => {
 
 test('the OpenAPI document describes it', async () => {
   const { paths, tags } = await askJson('/api/external/v1/openapi.json')
-  expect(paths['/v1/tenants/{tenant}/locations/{location}'].parameters[1]).toMatchObject({
-    description: 'The `id` of a location.',
-  })
+  expect(paths['/v1/tenants/{tenant}/locations/{location}'].parameters[1].description).toBe('The `id` of a location.')
   expect(paths['/export/v1/tenants/{tenant}/locations'].get.operationId).toBe('exportLocations')
   expect(tags).toContainEqual({ name: 'Locations', description: 'A place where a tenant redeems vouchers.' })
 })

@@ -23,7 +23,7 @@ test('the start on a terminal prints a link while there is no administrator, and
   const { url, platform } = await createDatabase()
   const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
   const service = await serve(environment, onTerminal)
-  const origin = new URL(service.restAddress).origin
+  const { origin } = service
   expect(service.printed()).toContain(`Admin      ${origin}/admin\n`)
   const [, printedOrigin, link = ''] = setupLink.exec(service.printed()) ?? []
   expect(printedOrigin).toBe(origin)
@@ -63,7 +63,7 @@ test('the start without a terminal creates no link, invalidates none, and prints
   const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
   const link = await inviteFirstAdministrator(pool, tester)
   const service = await serve(environment)
-  const { origin } = new URL(service.restAddress)
+  const { origin } = service
   expect(service.printed()).not.toContain('/admin/setup')
   expect((await createVisitor(origin).get(`/admin/setup/${link}`)).status).toBe(200)
   expect(await invitations(pool)).toEqual([{ email: null }])
@@ -94,7 +94,7 @@ describe('admin create prints a link with the address in use', () => {
     const DATA_DIR = createDirectory()
     const environment = { DATA_DIR, LOG_LEVEL: 'warn' }
     const service = await serve(environment)
-    const { origin } = new URL(service.restAddress)
+    const { origin } = service
     const link = await create({ ...environment, PORT: '9000', PUBLIC_URL: 'https://elsewhere.example.com' })
     expect(link).toMatchObject({ origin, assumed: false })
     expect((await createVisitor(origin).get(link.path)).status).toBe(200)
@@ -102,7 +102,7 @@ describe('admin create prints a link with the address in use', () => {
     expect(await create(environment)).toMatchObject({ origin: 'http://127.0.0.1:8080', assumed: true })
 
     const everywhere = await serve({ ...environment, HOST: '0.0.0.0' })
-    const { port } = new URL(everywhere.restAddress)
+    const { port } = new URL(everywhere.origin)
     expect(await create(environment)).toMatchObject({ origin: `http://localhost:${port}`, assumed: false })
     await everywhere.stop('SIGKILL')
     // It could not take its address back.
@@ -137,7 +137,7 @@ describe('admin', () => {
     expect((await run(options, environment, { input: '' })).code).toBe(2)
 
     const service = await serve({ ...environment, LOG_LEVEL: 'warn' })
-    const visitor = createVisitor(new URL(service.restAddress).origin)
+    const visitor = createVisitor(service.origin)
     expect((await visitor.submit('/admin/login', { email: 'bob@example.com', password })).status).toBe(303)
     expect((await visitor.get('/admin/account')).status).toBe(200)
     // The way back in ends the sessions that there are.

@@ -116,23 +116,17 @@ test('one shop: the output has the mapping of its tenant, and foreign names stay
       ; drop table ""CouponPurchases"";" (id integer primary key, coupon integer references "CouponPurchases");
     alter table "CouponPurchases" add product integer references "/../../Product";
     insert into "CouponPurchases" values (7, 'AB-7', 1050, 12, 'eur', false, '2030-01-31', '2026-01-01')`)
-  expect(stdout).toContain(
-    'customer: left out, because no table with a primary key of one column is called customer, person,',
-  )
+  expect(stdout).toContain('customer: left out, because no table with a primary key of one column is called customer,')
   expect(readdirSync(folder)).toEqual(['tenant.sql', 'voucher.sql'])
   expect(columnsOf('voucher')).toMatchObject({ void: 'not "CouponPurchases".is_active' })
   expect(stdout).toMatch(/^tenant\.sql: one shop, because .+ Put its name and time zone\.$/m)
   await apply()
-  expect(
-    await platform`select id, reference, current_balance, currency, void, date_valid_end from gateway.voucher`,
-  ).toEqual([
-    { id: 7, reference: 'AB-7', current_balance: 10.5, currency: 'EUR', void: true, date_valid_end: '2030-01-31' },
-  ])
+  const dated = { void: true, date_valid_end: '2030-01-31' }
+  const row = { id: 7, reference: 'AB-7', current_balance: 10.5, currency: 'EUR', ...dated }
+  expect(await platform`select ${platform(Object.keys(row))} from gateway.voucher`).toEqual([row])
 
   const former = read('voucher.sql')
-  expect(await command('init')).toEqual({
-    ...{ code: 2, stdout: '' },
-    stderr: `${folder} has tenant.sql, voucher.sql: move these away, or name another folder.\n`,
-  })
+  const stderr = `${folder} has tenant.sql, voucher.sql: move these away, or name another folder.\n`
+  expect(await command('init')).toEqual({ code: 2, stdout: '', stderr })
   expect(read('voucher.sql')).toBe(former)
 })

@@ -9,7 +9,6 @@ const root = join(import.meta.dirname, '../..')
 const unpatched = join(root, 'node_modules/postgres/src')
 const { url } = await createDatabase()
 
-/** Copies the built service. */
 function install() {
   const directory = createDirectory()
   for (const part of ['dist', 'mappings', 'sql', 'package.json'])

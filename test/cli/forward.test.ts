@@ -129,9 +129,7 @@ test('posts each list, to be read from its beginning, after a restore and when t
   await until('it has a position', () => positionIn(state))
   const { epoch } = positionIn(state)!
   const wholeOf = (id: number) =>
-    accepted().filter(
-      each => each.tenant_id === id && each.type === 'purchased_vouchers.changed' && !each.updated_since,
-    )
+    accepted().filter(one => one.tenant_id === id && one.type === 'purchased_vouchers.changed' && !one.updated_since)
   answers.push(...Array.from({ length: 100 }, () => 503))
   await platform`select gateway.require_full_pass()`
   await until('the receiver refuses', () => answers.length < 100)

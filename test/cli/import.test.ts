@@ -11,7 +11,6 @@ const { database, build, client } = await startService()
 const environment = { DATABASE_URL: database.url }
 const sql = database.platform
 
-/** Runs the command with files of these texts. */
 function importFiles(files: Record<string, string | Buffer>, ...options: string[]) {
   const folder = createDirectory()
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
@@ -31,7 +30,6 @@ async function importedBy(files: Record<string, string>, ...options: string[]): 
   )
 }
 
-/** Expects that an import lists these faults, and imports nothing. */
 async function expectFaults(files: Record<string, string | Buffer>, faults: unknown[], ...options: string[]) {
   const { code, stdout, stderr } = await importFiles(files, ...options)
   const end = 'Nothing was imported. Correct the lines, and run the command again.'

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts'
 import { serve } from '../support/process.ts'
 import { until } from '../support/until.ts'
 import { createVisitor } from '../support/visitor.ts'
-import { startReceiver } from '../webhook/receiver.ts'
+import { breakConnection, startReceiver } from '../webhook/receiver.ts'
 
 /** Returns the value of a series, such as `vgw_quota_spent_total`; undefined: it is absent. */
 const sample = (text: string, series: string): number | undefined => {
@@ -43,7 +43,7 @@ test('after known requests the metrics have their operations, statuses, quota an
   const { service, pool, build, scrapeFacts, at } = measured
   const tenant = await build.tenant()
   const { secret } = await createTestToken(pool, [tenant])
-  const origin = new URL(service.restAddress).origin
+  const { origin } = service
   const idle = await scrapeFacts()
   expect(sample(idle, 'vgw_quota_spent_total')).toBe(0)
   expect(sample(idle, 'vgw_tokens_ending')).toBe(0)
@@ -115,10 +115,7 @@ test('the metrics count waits for connections, refused sign-ins, tokens that end
   expect(sample(busy, 'vgw_tokens_ending')).toBe(1)
   expect(sample(busy, 'vgw_pool_wait_seconds_count{pool="requests"}')).toBeGreaterThan(0)
 
-  await createVisitor(new URL(service.restAddress).origin).submit('/admin/login', {
-    email: 'planted@example.com',
-    password: 'planted',
-  })
+  await createVisitor(service.origin).submit('/admin/login', { email: 'planted@example.com', password: 'planted' })
   const refusals = 'vgw_sign_ins_refused_total{reason="wrong_password"}'
   await until('it is counted', async () => sample(await scrape(), refusals) === 1)
   expect(await scrape()).not.toContain('planted')
@@ -135,10 +132,8 @@ test('the metrics count waits for connections, refused sign-ins, tokens that end
     // The service does not repair it meanwhile.
     await sql`lock table gateway.rule in share mode`
     await platform`drop trigger capture_row on product`
-    await until(
-      'the reason is there',
-      async () => sample(await scrape(), 'vgw_reason{code="CAPTURE_MISSING",level="error"}') === 1,
-    )
+    const missing = 'vgw_reason{code="CAPTURE_MISSING",level="error"}'
+    await until('the reason is there', async () => sample(await scrape(), missing) === 1)
   })
   await until('it is repaired', async () => sample(await scrape(), 'vgw_captures_repaired_total') === 1)
 })
@@ -152,10 +147,7 @@ test('webhooks are counted by state, and tries to deliver by result; the lag is 
   const { id: tokenId } = await createTestToken(pool, [tenant])
   const receiver = await startReceiver()
   const other = await startReceiver()
-  other.respond = (_event, response) => {
-    response.destroy()
-    return null
-  }
+  other.respond = breakConnection
   await createEndpoint(pool, tester, tokenId, receiver.url)
   await createEndpoint(pool, tester, tokenId, other.url)
   const paused = await createEndpoint(pool, tester, tokenId, 'https://partner.example.com/')

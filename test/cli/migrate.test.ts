@@ -20,7 +20,6 @@ const printed = `applied ${file}\n`
 /** A write of the table with that trigger. */
 const write = `insert into gateway.removal select 'voucher', 1, 1, 'deleted', clock_timestamp()`
 
-/** Creates a database of this version. */
 async function createFormerDatabase() {
   const { address, url } = await createDatabase()
   const open = (connection = {}) => postgres({ ...address, max: 1, onnotice: () => {}, connection })

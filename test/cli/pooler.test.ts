@@ -81,17 +81,13 @@ test('without start-up parameters a login with rights of its own is refused', as
 test('a database that takes no writes is refused', async () => {
   await platform.unsafe(`alter role ${login} set default_transaction_read_only = on`)
   const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: url }))
-  expect(refusal).toMatch(
-    /^DATABASE_READ_ONLY: The database takes no writes: .* Set default_transaction_read_only to off/,
-  )
+  expect(refusal).toMatch(/^DATABASE_READ_ONLY: .* Set default_transaction_read_only to off/)
   await platform.unsafe(`alter role ${login} reset all`)
 })
 
 test('a session whose settings are lost is not used, the service says why, and works when they are back', async () => {
   // Sessions of commands need only the search path.
-  expect(refusalOf(await run(['migrate'], off()))).toContain(
-    'search_path is "$user", public and not pg_catalog, pg_temp',
-  )
+  expect(refusalOf(await run(['migrate'], off()))).toContain('search_path is "$user", public and not pg_catalog')
   await platform.unsafe(`alter role ${login} set ${path}`)
   const refusal = refusalOf(await run(['serve'], off()))
   expect(refusal).toContain(`the role is ${login} and not voucher_gateway, statement_timeout is 0`)

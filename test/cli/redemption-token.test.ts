@@ -12,7 +12,6 @@ const issue = async (by = client): Promise<string> =>
 const command = (args: string[], environment: NodeJS.ProcessEnv = {}) =>
   run(args, { DATABASE_URL: database.url, ...environment })
 
-/** Explains a token as JSON. */
 async function check(token: string, args: string[] = [], environment: NodeJS.ProcessEnv = {}) {
   const { code, stdout, stderr } = await command(['redemption-token', 'check', token, '--json', ...args], environment)
   expect(stderr).toBe('')
@@ -40,10 +39,8 @@ test('what is wrong with a token is a sentence each', async () => {
   const claims = JSON.parse(`${Buffer.from(payload, 'base64url')}`)
   const changed = Buffer.from(JSON.stringify({ ...claims, voucher_id: 999_999 })).toString('base64url')
   expect(await problems(`${header}.${changed}.${signature}`)).toBe('The signature is wrong: the token was changed.')
-  const plain = Buffer.from(
-    JSON.stringify({ alg: 'none', kid: JSON.parse(`${Buffer.from(header!, 'base64url')}`).kid }),
-  )
-  expect(await problems(`${plain.toString('base64url')}.${payload}.`)).toBe('It is not signed with ES256.')
+  const none = Buffer.from(JSON.stringify({ alg: 'none', kid: JSON.parse(`${Buffer.from(header!, 'base64url')}`).kid }))
+  expect(await problems(`${none.toString('base64url')}.${payload}.`)).toBe('It is not signed with ES256.')
   expect(await problems(token, ['--tenant', '999'])).toBe(`It is for the tenant ${tenantId}, and not 999.`)
   const elsewhere = { PUBLIC_URL: 'https://other.example.com', REDEMPTION_AUDIENCE: 'tills' }
   expect(await problems(token, [], elsewhere)).toBe(
@@ -76,9 +73,7 @@ test('a rotated key is published, and with --lost the former key is not', async 
   expect(JSON.parse(rotated.stdout)).toEqual({ kid: expect.stringMatching(/^[\w-]{43}$/), signs_in_seconds: 600 })
   expect((await check(former)).valid).toBe(true)
   const { stdout } = await command(['keys', 'rotate', '--lost'])
-  expect(stdout).toMatch(
-    /^The key [\w-]{43} is added\. It signs redemption tokens at each instance within 5 seconds\. /,
-  )
+  expect(stdout).toMatch(/^The key [\w-]{43} is added\. It signs redemption tokens at each instance within 5 seconds\./)
   expect((await check(former)).problems).toEqual([expect.stringMatching(/^The key [\w-]{43} is not published: /)])
   const refused = await command(['keys', 'rotate'], { REDEMPTION_KEYS: 'ab'.repeat(32) })
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('REDEMPTION_KEYS has the keys.')])

@@ -89,16 +89,12 @@ describe.concurrent('sync', () => {
 
   test('--verify, --status, --dry-run and --quiet', async () => {
     const { to } = directoryPlace()
-    expect((await sync(['--to', to, '--dry-run'])).stdout).toContain(
-      'would read 1 purchased voucher, to the end of the list',
-    )
+    expect((await sync(['--to', to, '--dry-run'])).stdout).toContain('would read 1 purchased voucher, to the end')
     expect(await sync(['--to', to, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' })
     const status = await sync(['--to', to, '--status'], {})
     expect(status).toMatchObject({ code: 0, stderr: '' })
     expect(status.stdout).toMatch(/^A copy of .*: \d tenants?, in step up to 20\S+Z, \d+ s ago\.$/m)
-    expect(status.stdout).toMatch(
-      new RegExp(`^Tenant ${tenantId}: 1 purchased voucher, in step up to 20\\S+Z\\.$`, 'm'),
-    )
+    expect(status.stdout).toMatch(new RegExp(`^Tenant ${tenantId}: 1 purchased voucher, in step up to 20\\S+\\.$`, 'm'))
     const before = status.stdout.split('\n').length
     const silent = createServer()
     const away = { ...environment, VOUCHER_GATEWAY_URL: `http://127.0.0.1:${await listen(silent)}` }
@@ -127,10 +123,7 @@ describe.concurrent('sync', () => {
     const variables = { ...environment, VOUCHER_GATEWAY_TOKEN: secret }
     // The limit of the system for a file, in KB, is met as a full disk is.
     const full = await sync(['--to', place.to], variables, { shell: 'ulimit -f 24; exec "$@"' })
-    expect(full).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/EFBIG.*journal-1\.ndjson'\. Free space there/),
-    })
+    expect(full).toMatchObject({ code: 1, stderr: expect.stringMatching(/EFBIG.*journal-1\.ndjson'\. Free space/) })
     const status = await sync(['--to', place.to, '--status'], {})
     expect(status).toMatchObject({ code: 7, stderr: expect.stringContaining('The copy is not in step') })
     expect(status.stdout).toMatch(/not yet in step\.\n(.*\n)*.*: [1-9]\d* purchased vouchers, not yet in step\./)

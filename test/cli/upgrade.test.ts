@@ -19,12 +19,8 @@ const column = `00${third}.do.column.sql`
 const indexes = { [index]: 'create index removal_reason on gateway.removal (reason);' }
 /** A version that is a stop, and the one after it. */
 const middle = { entry: createLaterVersion({ releases: releases.slice(0, 2), migrations: indexes }) }
-const latest = {
-  entry: createLaterVersion({
-    releases,
-    migrations: { ...indexes, [column]: 'alter table gateway.removal add column actor text;' },
-  }),
-}
+const migrations = { ...indexes, [column]: 'alter table gateway.removal add column actor text;' }
+const latest = { entry: createLaterVersion({ releases, migrations }) }
 
 const json = async (args: string[], environment: NodeJS.ProcessEnv, options = {}) => {
   const { code, stdout, stderr } = await run([...args, '--json'], environment, options)
@@ -45,8 +41,9 @@ test('a skipped release that is a stop is refused with its name; with it, the up
   await platform`insert into gateway.removal
     select 'voucher', 1, n, 'deleted', now() + n * interval '1 microsecond' from generate_series(1, 1000) n`
   await platform`analyze gateway.removal`
+  const check = (program: { entry: string }) => json(['migrate', '--check'], environment, program)
 
-  expect(await json(['migrate', '--check'], environment, latest)).toEqual({
+  expect(await check(latest)).toEqual({
     code: 1,
     release: '0.2.0',
     releases: ['0.3.0', '0.4.0'],
@@ -61,13 +58,9 @@ test('a skipped release that is a stop is refused with its name; with it, the up
   }
   expect(await platform`select from gateway.migration`).toHaveLength(first)
 
-  expect(await json(['migrate', '--check'], environment, middle)).toMatchObject({ code: 0, stops: [], findings: [] })
+  expect(await check(middle)).toMatchObject({ code: 0, stops: [], findings: [] })
   expect(await json(['migrate'], environment, middle)).toMatchObject({ code: 0, applied: [index] })
-  expect(await json(['migrate', '--check'], environment, latest)).toMatchObject({
-    code: 0,
-    release: '0.3.0',
-    stops: [],
-  })
+  expect(await check(latest)).toMatchObject({ code: 0, release: '0.3.0', stops: [] })
   expect(await json(['migrate'], environment, latest)).toMatchObject({ code: 0, applied: [column] })
   expect(refusalOf(await run(['migrate'], environment, middle))).toMatch(
     new RegExp(`^DATABASE_NEWER: .*: ${column}\\. Install that version`),

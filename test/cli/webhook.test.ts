@@ -6,7 +6,7 @@ import { run } from '../support/process.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { startReceiver } from '../webhook/receiver.ts'
+import { answerWith, startReceiver } from '../webhook/receiver.ts'
 
 const key = randomBytes(32)
 const configuration = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_KEY: key.toString('hex') }
@@ -16,11 +16,9 @@ await projected(database.pool)
 const { id: tokenId } = await build.token([whole(tenant)])
 const receiver = await startReceiver()
 
+const { NODE_EXTRA_CA_CERTS } = process.env
 const webhook = (...args: string[]) =>
-  run(['webhook', ...args], {
-    ...{ DATABASE_URL: database.url, NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS },
-    ...configuration,
-  })
+  run(['webhook', ...args], { DATABASE_URL: database.url, NODE_EXTRA_CA_CERTS, ...configuration })
 
 async function json(...args: string[]) {
   const { code, stdout, stderr } = await webhook(...args, '--json')
@@ -39,14 +37,10 @@ test('a webhook is added, tested, paused, resumed, replayed, rotated and deleted
   receiver.secrets = [webhookSecret(key, id, 1), webhookSecret(key, id, 2)]
   expect((await webhook('test', String(id))).stdout).toBe('Delivered. (204)\n')
   expect(receiver.received).toMatchObject([{ type: 'test', validBy: [receiver.secrets[0]] }])
-  const succeed = receiver.respond
-  receiver.respond = (_event, response) => {
-    response.writeHead(401).end()
-    return 401
-  }
+  receiver.respond = answerWith(401)
   const stdout = expect.stringContaining('let it check the signature')
   expect(await webhook('test', String(id))).toMatchObject({ code: 1, stdout })
-  receiver.respond = succeed
+  receiver.respond = answerWith(204)
 
   expect(await json('pause', String(id))).toMatchObject({ state: 'paused', pause_reason: 'administrator' })
   expect((await webhook('show', String(id))).stdout).toMatch(/^state +paused$[\s\S]*^\S+ +test +The receiver wants/m)

@@ -75,8 +75,9 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
     login,
     /** @returns the address of a database as DATABASE_URL takes it */
     url: (database: string) => `postgres://${login}:${password}@127.0.0.1:${port}/${database}`,
-    /** Resolves when it listens. @param more changes of its configuration, as in `PgBouncerOptions` */
+    /** Starts it again. Resolves when it listens. @param more changes of its configuration, as in `PgBouncerOptions` */
     async start(more: Changes = {}) {
+      await kill()
       writeFileSync(file('pgbouncer.ini'), configure(server, { ...own, ...changes, ...more }))
       child = spawn(program, ['-q', file('pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
       await untilListening(port, child)
