@@ -7,7 +7,6 @@ const { database, build, client } = await startService()
 const { platform } = database
 const browser = await signIn(client, database)
 
-/** @returns the day a number of days ago, UTC */
 const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 
 const spoken = (day: string) =>

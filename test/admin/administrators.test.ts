@@ -135,8 +135,7 @@ describe('removing', () => {
 
   test('keeps one of two who remove each other at the same time', async () => {
     await createAccount(database, 'ann@example.com')
-    const emails = [root.email, 'ann@example.com']
-    const removals = emails.map(email => () => removeAdministrator(pool, tester, email))
+    const removals = [root.email, 'ann@example.com'].map(email => () => removeAdministrator(pool, tester, email))
     const outcomes = await atOnce(database.platform, 'gateway.administrator', removals)
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect(await listAdministrators(pool)).toHaveLength(1)

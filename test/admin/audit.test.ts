@@ -6,6 +6,7 @@ import { editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { capture, namesOf } from '../graphql/statements.ts'
+import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { linkOf, rowsOf, signIn } from './support.ts'
 
@@ -25,14 +26,12 @@ const put = (columns: Record<string, unknown> = {}) => platform`
   from jsonb_populate_record(null::gateway.audit_entry,
     ${JSON.stringify({ at: 'now', actor: 'anna@example.com', action: 'token.revoke', detail: {}, ...columns })}::text::jsonb)`
 
-/** The entries on a page: the text of each cell. */
 async function entriesOn(path = '/admin/audit') {
   const { html, status } = await browser.get(path)
   expect(status).toBe(200)
   return entriesIn(html)
 }
 
-/** Reads the entries of a CSV file, by the headings. */
 async function readCsv(query = '') {
   const { html } = await browser.get(`/admin/audit.csv${query}`)
   return parse<Record<string, string>>(html, { columns: true })
@@ -46,7 +45,7 @@ const entriesIn = (html: string) =>
 describe('the page shows', () => {
   test('the actions on a token: who, when, from where, and what changed', async () => {
     const [spa, hotel] = [await build.tenant({ name: 'Spa' }), await build.tenant({ name: 'Hotel' })]
-    const { id } = await build.token([{ tenantId: spa, withDescendants: true }], {
+    const { id } = await build.token([whole(spa)], {
       name: 'Till',
       permissions: ['view_vouchers', 'view_orders'],
       rateLimit: 60,
@@ -59,10 +58,7 @@ describe('the page shows', () => {
       permissions: ['view_vouchers', 'redeem_vouchers'],
       tenants: [{ tenantId: hotel, withDescendants: false }],
     })
-    await editToken(pool, anna, id, 2, {
-      ...(await getToken(pool, id)),
-      tenants: [{ tenantId: hotel, withDescendants: true }],
-    })
+    await editToken(pool, anna, id, 2, { ...(await getToken(pool, id)), tenants: [whole(hotel)] })
     const successor = await rotateToken(pool, anna, id, { overlap: 3600, expiresAt: null })
     await revokeToken(pool, anna, id)
     const entries = await entriesOn()
@@ -93,11 +89,9 @@ describe('the page shows', () => {
     for (let reads = 0; reads < 5; reads++) await read()
     const [entry, ...more] = await entriesOn('/admin/audit?action=customer.export')
     expect(more).toEqual([])
-    expect(entry).toMatchObject({
-      what: 'Personal data exported',
-      who: `token ${id} (Mailer) from 127.0.0.1`,
-      about: `Token Mailer (${id}) Tenant Spa (${tenantId})`,
-    })
+    const about = `Token Mailer (${id}) Tenant Spa (${tenantId})`
+    const who = `token ${id} (Mailer) from 127.0.0.1`
+    expect(entry).toMatchObject({ what: 'Personal data exported', who, about })
     expect(entry?.detail).toContain('Records at first: 1')
     // Another address, another operation and another hour have entries of their own.
     await read('192.0.2.9')
@@ -237,11 +231,7 @@ describe('the CSV', () => {
     // A program that splits lines at semicolons finds no cell that begins with a formula.
     expect(html).toContain('"Zürich;=1+2",')
     const [exported, created, revoked] = parse<Record<string, string>>(html, { columns: true })
-    expect(exported).toMatchObject({
-      token_id: String(id),
-      token_name: 'Zürich;=1+2',
-      tenant_name: 'Spa, "Ltd"\nNorth',
-    })
+    expect(exported).toMatchObject({ token_id: `${id}`, token_name: 'Zürich;=1+2', tenant_name: 'Spa, "Ltd"\nNorth' })
     expect(JSON.parse(exported!.detail!)).toEqual(detail)
     expect(created).toMatchObject({ action: 'token.create', actor: 'tester' })
     const empty = { address: '', token_id: '', token_name: '', tenant_id: '', tenant_name: '', administrator: '' }

@@ -25,10 +25,8 @@ describe('the sign-in', () => {
     const answer = await browser.submit(turned.location ?? '', { email: ' ROOT@example.com ', password: root.password })
     expect(answer).toMatchObject({ status: 303, location: '/admin/audit?from=1' })
     expect((await browser.get('/admin/account')).text).toContain(root.email)
-    expect((await audited(root.email))[0]).toMatchObject({
-      action: 'administrator.sign_in',
-      detail: { means: 'password' },
-    })
+    const [entry] = await audited(root.email)
+    expect(entry).toMatchObject({ action: 'administrator.sign_in', detail: { means: 'password' } })
     expect(await browser.get('/admin/login')).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 

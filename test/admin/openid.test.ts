@@ -24,11 +24,7 @@ const { pool } = database
 const provider = await startProvider([`${origin}${callback}`])
 const environment = { PUBLIC_URL: origin, ...provider.environment }
 const byDomain = await createApp(database, { ...environment, OIDC_DOMAINS: 'Example.com,example.org' })
-const byGroup = await createApp(database, {
-  ...environment,
-  OIDC_GROUPS: 'gateway-admins',
-  OIDC_GROUPS_CLAIM: 'groups',
-})
+const byGroup = await createApp(database, { ...environment, OIDC_GROUPS: 'gateway-admins' })
 const either = { OIDC_DOMAINS: 'example.com', OIDC_GROUPS: 'gateway-admins' }
 const byEither = await createApp(database, { ...environment, ...either })
 
@@ -53,7 +49,6 @@ async function journey(browser: Browser, person: Person | null, path = '/admin/l
   return back.pathname + back.search
 }
 
-/** Changes what the cookie of a sign-in keeps until the callback. */
 function forge({ jar }: Browser, changes: object): void {
   const kept = JSON.parse(Buffer.from(jar.get('__Host-openid') ?? '', 'base64url').toString())
   jar.set('__Host-openid', Buffer.from(JSON.stringify({ ...kept, ...changes })).toString('base64url'))
@@ -162,7 +157,6 @@ describe('a person who returns', () => {
     await createAccount(database, 'ann@example.com')
     expect((await enter(open(), ann)).status).toBe(200)
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
-    // The binding is a new means of sign-in: it is audited.
     // The binding is a new means of sign-in: it is audited.
     const bound = () => pool`select actor, detail from gateway.audit_entry where action = 'administrator.bind'`
     const detail = { email: 'ann@example.com', subject: `${provider.issuer} ann-1` }
@@ -347,14 +341,10 @@ describe('the ID token', async () => {
     expect((await enter(open(), ann)).status).toBe(403)
   })
 
-  test.each([
-    '',
-    '/',
-  ])('is accepted when OIDC_ISSUER ends with "%s", and the issuer of the provider with the other', async end => {
+  test.each(['', '/'])('is accepted when OIDC_ISSUER ends with "%s", and the issuer with the other', async end => {
     const configured = `${provider.issuer}/of/shop${end}`
     const issuer = `${provider.issuer}/of/shop${end ? '' : '/'}`
-    const settings = { ...environment, OIDC_ISSUER: configured, OIDC_DOMAINS: 'example.com' }
-    const client = await createApp(database, settings)
+    const client = await createApp(database, { ...environment, OIDC_ISSUER: configured, OIDC_DOMAINS: 'example.com' })
     provider.answer('/.well-known/openid-configuration', body => ({ ...body, issuer }))
     answerWith(withClaims(() => ({ iss: issuer })))
     const browser = open(client)

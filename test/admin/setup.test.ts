@@ -40,10 +40,8 @@ describe('the sign-in without an administrator', () => {
       for (const part of [notice, 'npm run cli -- admin create --email you@example.com', 'docker run'])
         expect(text).toContain(part)
     }
-    expect(await browser.submit('/admin/login', root)).toMatchObject({
-      status: 422,
-      text: expect.stringContaining(notice),
-    })
+    const text = expect.stringContaining(notice)
+    expect(await browser.submit('/admin/login', root)).toMatchObject({ status: 422, text })
 
     await createAccount(database)
     for (const path of signInPages) expect((await browser.get(path)).text).not.toContain('no administrator')
@@ -94,8 +92,7 @@ describe('the link of the first administrator', () => {
   ])('creates one account from %s at the same time', async (_, links) => {
     const paths: string[] = []
     for (let link = 0; link < links; link++) paths.push(pathOf(await inviteFirstAdministrator(pool, tester)))
-    const names = ['one@example.com', 'two@example.com', 'three@example.com']
-    const posts = names.map(async (email, index) => {
+    const posts = ['one@example.com', 'two@example.com', 'three@example.com'].map(async (email, index) => {
       const browser = createBrowser(client.app)
       const form = await browser.load(paths[index % links] ?? '', { ...chosen, email })
       return () => browser.send(form)

@@ -8,19 +8,15 @@ import type { Client } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'
 
-/** The values of a form's fields. */
 export type Fields = Record<string, string | string[]>
 
-/** A page, as a browser gets it. */
 export interface Page {
   status: number
   headers: Record<string, string | number | string[] | undefined>
   html: string
   /** The text of the page's body, without tags, with single blanks. */
   text: string
-  /** The target of the redirect. */
   location: string | undefined
-  /** The `Set-Cookie` headers. */
   cookies: string[]
 }
 
@@ -75,10 +71,11 @@ export function formsOf(html: string): Form[] {
   })
 }
 
+type SentHeaders = Record<string, string | undefined>
+
 interface BrowserOptions {
   /** The origin under which it visits the service. */
   origin?: string
-  /** The IP address of the browser. */
   address?: string
 }
 
@@ -90,7 +87,7 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
   async function send(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
-    { payload, headers = {} }: { payload?: string; headers?: Record<string, string | undefined> } = {},
+    { payload, headers = {} }: { payload?: string; headers?: SentHeaders } = {},
   ): Promise<Page> {
     const sent = {
       host: new URL(origin).host,
@@ -100,32 +97,26 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
       ...(method === 'POST' && { 'content-type': 'application/x-www-form-urlencoded' }),
       ...headers,
     }
-    const response = await app.inject({
+    const received = await app.inject({
       method,
       url: path,
       headers: Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)),
       remoteAddress: address,
       ...(payload === undefined ? {} : { payload }),
     })
-    const cookies = [response.headers['set-cookie'] ?? []].flat()
+    const { statusCode: status, body: html } = received
+    const cookies = [received.headers['set-cookie'] ?? []].flat()
     for (const cookie of cookies) {
       const [pair = '', ...attributes] = cookie.split('; ')
       const [name = '', value = ''] = pair.split(/=(.*)/s)
       if (attributes.some(each => each === 'Max-Age=0')) jar.delete(name)
       else jar.set(name, value)
     }
-    const body = /<body>([\s\S]*)<\/body>/.exec(response.body)?.[1] ?? ''
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      html: response.body,
-      text: textOf(body),
-      location: response.headers.location,
-      cookies,
-    }
+    const body = /<body>([\s\S]*)<\/body>/.exec(html)?.[1] ?? ''
+    return { status, headers: received.headers, html, text: textOf(body), location: received.headers.location, cookies }
   }
 
-  const post = (path: string, fields: Fields | URLSearchParams, headers: Record<string, string | undefined> = {}) =>
+  const post = (path: string, fields: Fields | URLSearchParams, headers: SentHeaders = {}) =>
     send('POST', path, { payload: encode(fields).toString(), headers })
 
   /** Loads a page, and fills in its last form, or the one with the action. A given field replaces the form's value. */
@@ -141,25 +132,19 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
   }
 
   return {
-    /** Its cookies, by name. */
     jar,
-    get: (path: string, headers: Record<string, string | undefined> = {}) => send('GET', path, { headers }),
-    delete: (path: string, headers: Record<string, string | undefined> = {}) => send('DELETE', path, { headers }),
+    get: (path: string, headers: SentHeaders = {}) => send('GET', path, { headers }),
+    delete: (path: string, headers: SentHeaders = {}) => send('DELETE', path, { headers }),
     post,
 
     load,
 
     send: ({ action, fields }: Pick<Form, 'action' | 'fields'>) => post(action, fields),
 
-    /** Loads a page, fills in its form, and posts it. */
-    async submit(
-      path: string,
-      fields: Fields = {},
-      { action, headers = {} }: { action?: string; headers?: Record<string, string | undefined> } = {},
-    ): Promise<Page> {
-      const form = await load(path, fields, action)
+    async submit(path: string, fields: Fields = {}, options: { action?: string; headers?: SentHeaders } = {}) {
+      const form = await load(path, fields, options.action)
       for (let tries = 1; ; tries++) {
-        const answer = await post(form.action, form.fields, headers)
+        const answer = await post(form.action, form.fields, options.headers)
         // On a busy machine, the check of a password may exceed the time limit of a request.
         if (answer.status !== 503 || !('password' in fields) || tries === 5) return answer
       }

@@ -50,7 +50,6 @@ const auditOf = (id: number) => database.platform<{ action: string; actor: strin
 
 const countTokens = async () => (await listTokens(pool, { limit: 10_000 })).rows.length
 
-/** Returns how far an instant is in the future, in hours. */
 const hoursUntil = (instant: string | null) => (Date.parse(instant ?? '') - Date.now()) / 3_600_000
 
 test('a token is created; its secret works, is shown once, and is stored nowhere', async () => {
@@ -263,16 +262,14 @@ test('a revocation asks for confirmation; the token is then rejected within a se
 test('an edit of a token that has ended, or that another administrator has edited, meanwhile is refused', async () => {
   const ended = await build.token([mill], { name: 'Past' })
   const edited = await build.token([mill])
-  const [late, older] = await Promise.all(
-    [ended, edited].map(({ id }) =>
-      browser.load(`/admin/tokens/${id}/edit`, { do: 'save', contact: 'late@example.com' }),
-    ),
-  )
+  const load = ({ id }: { id: number }) =>
+    browser.load(`/admin/tokens/${id}/edit`, { do: 'save', contact: 'late@example.com' })
+  const [late, older] = [await load(ended), await load(edited)]
   await database.platform`
     update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day' where id = ${ended.id}`
-  expect(await browser.send(late!)).toMatchObject({ status: 422, text: expect.stringContaining('is not active') })
+  expect(await browser.send(late)).toMatchObject({ status: 422, text: expect.stringContaining('is not active') })
   await editToken(pool, tester, edited.id, 1, { ...(await getToken(pool, edited.id)), name: 'Changed by another' })
-  const refused = await browser.send(older!)
+  const refused = await browser.send(older)
   expect(refused).toMatchObject({ status: 422, text: expect.stringContaining('has changed this token') })
   expect(refused.html).toContain('value="late@example.com"')
   for (const { id } of [ended, edited]) expect((await getToken(pool, id)).contact).toBe(null)

@@ -7,14 +7,12 @@ import { tester, whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { startReceiver } from '../webhook/receiver.ts'
+import { answerWith, startReceiver } from '../webhook/receiver.ts'
 import { type Page, root, rowsOf, signIn } from './support.ts'
 
 const key = randomBytes(32)
-const { database, build, client } = await startService({
-  WEBHOOK_NETWORKS: '127.0.0.0/8',
-  WEBHOOK_KEY: key.toString('hex'),
-})
+const settings = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_KEY: key.toString('hex') }
+const { database, build, client } = await startService(settings)
 const browser = await signIn(client, database)
 const tenant = await build.tenant()
 await projected(database.pool)
@@ -64,10 +62,7 @@ test('a test is sent immediately, even to a paused webhook, and the page says wh
   expect((await show()).text).toContain('The test was sent. Delivered. (204)')
   expect(receiver.received).toMatchObject([{ type: 'test', validBy: [expect.any(String)] }])
   await submit('pause')
-  receiver.respond = (_event, response) => {
-    response.writeHead(404).end()
-    return 404
-  }
+  receiver.respond = answerWith(404)
   await submit('test')
   expect((await show()).text).toContain('The receiver does not know the path of the URL: correct the URL. (404)')
   receiver.respond = () => null
