@@ -5,7 +5,7 @@ import { freePort } from '../support/free-port.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
 import { startProxy } from '../support/proxy.ts'
 import { fetchOperation } from './support/load.ts'
-import { startWorld } from './support/start.ts'
+import { startStandby, startWorld } from './support/start.ts'
 import { operationOf } from './support/world.ts'
 
 const { server: primary, world, start } = await startWorld('standby')
@@ -30,13 +30,10 @@ test.each([
 ])('/readyz is 503 on a standby $way, and 200 once it is promoted', async ({ environment }) => {
   current = primary
   const service = await start(environment)
-  onTestFinished(async () => {
-    await service.stop('SIGKILL')
-  })
+  onTestFinished(async () => void (await service.stop('SIGKILL')))
   const ready = async () => {
     const asked = performance.now()
-    const answer = await service.ready()
-    return { ...answer, isQuick: performance.now() - asked < 1_500 }
+    return { ...(await service.ready()), isQuick: performance.now() - asked < 1_500 }
   }
   const call = (name: string) => fetchOperation(service.restAddress, operationOf(world, name))
   const absent = { ...operationOf(world, 'resolution'), body: JSON.stringify({ voucher_reference: 'absent' }) }
@@ -44,21 +41,13 @@ test.each([
   const [owner] = world.owners
   const client = new VoucherGateway({ url: service.restAddress, token: owner!.secret, maxAttempts: 1 })
   /** Reads the epoch of a page; undefined while pages are refused. */
-  const epoch = () =>
-    client.identity(owner!.tenantId).then(
-      identity => identity.epoch,
-      () => undefined,
-    )
+  const epoch = async () => (await client.identity(owner!.tenantId).catch(() => undefined))?.epoch
   expect(await ready()).toMatchObject({ status: 200 })
   const former = (await epoch()) ?? 0
   expect(former).toBeGreaterThan(0)
-  await primary.stop()
-  const standby = await primary.createStandby()
-  onTestFinished(() => standby.remove())
-  await primary.start()
+  const standby = await startStandby(primary)
   // A restart of the primary is no failover.
   await expect.poll(epoch, { timeout: 4_000 }).toBe(former)
-  await standby.start()
 
   // Opens all sessions. A pooler keeps them open, so no check sees that they lead to the standby, which may lag.
   await Promise.all(Array.from({ length: 40 }, resolveAbsent))

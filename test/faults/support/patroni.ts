@@ -9,18 +9,15 @@ import { createDirectory } from '../../support/directory.ts'
 import { canConnect, freePort } from '../../support/free-port.ts'
 import { packagedPrograms } from '../../support/packaged-postgres.ts'
 import { until } from '../../support/until.ts'
+import { signalAll } from './server.ts'
 
 const host = '127.0.0.1'
 
 /** What Patroni waits for, in seconds: `ttl` is the least that it allows. */
 const patience = { ttl: 20, loop_wait: 2, retry_timeout: 5 }
 
-const parameters = {
-  max_connections: 150,
-  max_prepared_transactions: 50,
-  wal_log_hints: 'on',
-  log_min_messages: 'fatal',
-}
+const limits = { max_connections: 150, max_prepared_transactions: 50 }
+const parameters = { ...limits, wal_log_hints: 'on', log_min_messages: 'fatal' }
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 type Node = Awaited<ReturnType<typeof startNode>>
@@ -31,11 +28,6 @@ function start(program: string, args: string[], account: { uid: number; gid: num
   return child
 }
 
-/** The processes that a process started. */
-const childrenOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-
-/** Starts a server with its Patroni. */
 async function startNode(name: string, etcd: number, directory: string, account: { uid: number; gid: number }) {
   const [port, rest] = [await freePort(), await freePort()]
   const home = join(directory, name)
@@ -73,18 +65,16 @@ async function startNode(name: string, etcd: number, directory: string, account:
   function signal(name: NodeJS.Signals): void {
     patroni.kill(name)
     try {
-      const main = postmaster()
-      for (const pid of [...childrenOf(main), main]) process.kill(pid, name)
+      signalAll(postmaster(), name)
     } catch {
-      // The server does not run, or a process of it has just ended.
+      // The server does not run.
     }
   }
 
-  const confirms = (role: string) =>
-    fetch(`http://${host}:${rest}/${role}`, { signal: AbortSignal.timeout(1_000) }).then(
-      ({ status }) => status === 200,
-      () => false,
-    )
+  async function confirms(role: string): Promise<boolean> {
+    const signal = AbortSignal.timeout(1_000)
+    return (await fetch(`http://${host}:${rest}/${role}`, { signal }).catch(() => null))?.status === 200
+  }
 
   return {
     ...{ name, port, rest },
@@ -92,7 +82,6 @@ async function startNode(name: string, etcd: number, directory: string, account:
     isPrimary: () => confirms('primary'),
     /** Returns whether a commit at the primary waits for this server. */
     isSynchronous: () => confirms('synchronous'),
-    /** Asks Patroni to give the lead to the other server. */
     async switchOver() {
       const body = JSON.stringify({ leader: name })
       const answer = await fetch(`http://${host}:${rest}/switchover`, { method: 'POST', body })
@@ -139,12 +128,8 @@ export async function startCluster() {
   chownSync(etcdHome, uid, gid)
   const [client, peers] = [`http://${host}:${etcd}`, `http://${host}:${peer}`]
   const own = ['--name', 'one', '--data-dir', etcdHome, '--initial-cluster', `one=${peers}`]
-  const listens = ['--listen-client-urls', client, '--listen-peer-urls', peers]
-  start(
-    'etcd',
-    [...own, ...listens, '--advertise-client-urls', client, '--initial-advertise-peer-urls', peers],
-    account,
-  )
+  const listen = ['--listen-client-urls', client, '--listen-peer-urls', peers]
+  start('etcd', [...own, ...listen, '--advertise-client-urls', client, '--initial-advertise-peer-urls', peers], account)
   await until('etcd listens', () => canConnect(etcd))
   const nodes = [await startNode('a', etcd, directory, account), await startNode('b', etcd, directory, account)]
   const file = join(directory, 'haproxy.cfg')

@@ -1,28 +1,31 @@
 import { afterFile } from '../../support/cleanups.ts'
 import { type ProcessOptions, serve } from '../../support/process.ts'
-import { createFaultServer } from './server.ts'
+import { createFaultServer, type FaultServer } from './server.ts'
 import { createWorld } from './world.ts'
 
-/**
- * The settings of a service under faults: a rate that no caller exceeds, and a log without the errors that a fault
- * causes.
- */
+/** A rate that no caller exceeds, and a log without the errors that a fault causes. */
 const quiet = { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' }
 
 /** Starts a server, which is removed after the file's tests. The parameters are the parameters of `createFaultServer`. */
-export async function startFaultServer(settings?: Record<string, string>, programs?: string | null) {
-  const server = await createFaultServer(settings, programs)
+export async function startFaultServer(...of: Parameters<typeof createFaultServer>): Promise<FaultServer> {
+  const server = await createFaultServer(...of)
   await server.start()
   afterFile(() => server.remove())
   return server
 }
 
-/**
- * Starts a server with tenants and their callers, which is removed after the file's tests.
- *
- * @param of the settings and the programs of the server, as for `createFaultServer`
- */
-export async function startWorld(database: string, ...of: Parameters<typeof startFaultServer>) {
+/** Starts a standby of a server, which is restarted for the copy. The standby is removed after the file's tests. */
+export async function startStandby(primary: FaultServer): Promise<FaultServer> {
+  await primary.stop()
+  const standby = await primary.createStandby()
+  afterFile(() => standby.remove())
+  await primary.start()
+  await standby.start()
+  return standby
+}
+
+/** Starts a server with tenants and their callers. @param of the parameters of `createFaultServer` */
+export async function startWorld(database: string, ...of: Parameters<typeof createFaultServer>) {
   const server = await startFaultServer(...of)
   const world = await createWorld(server, database)
   return {
