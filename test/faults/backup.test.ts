@@ -10,18 +10,14 @@ import { VoucherGateway } from '#client'
 import postgres from '#postgres'
 import { findCluster } from '../../packages/embedded/src/paths.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
-import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTestToken, whole } from '../support/builders.ts'
-import { connect } from '../support/connect.ts'
+import { addressUrl, connect } from '../support/connect.ts'
 import { directoryPlace, type Place, readService } from '../support/copies.ts'
 import { createDirectory } from '../support/directory.ts'
 import { freePort } from '../support/free-port.ts'
 import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
 import { run, serve } from '../support/process.ts'
 
-const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
-
-/** Creates a directory of the account that runs PostgreSQL. */
 function createServerDirectory(): string {
   const path = createDirectory()
   const { uid, gid } = findCluster(path).account
@@ -35,7 +31,7 @@ async function startServer(archive: string, recovery: Record<string, string> = {
   const server = await startPackaged({ ...archiving, ...recovery }, backup)
   const { host, port, user } = server
   const sql = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
-  return { ...server, sql, url: `postgres://${user}@localhost:${port}/postgres?host=${encodeURIComponent(host)}` }
+  return { ...server, sql, url: addressUrl(server) }
 }
 
 test('after a recovery to an earlier instant, partners read all again and miss nothing', async () => {
@@ -47,15 +43,13 @@ test('after a recovery to an earlier instant, partners read all again and miss n
   const [tenant] = await primary.sql<{ id: number }[]>`insert into tenant (name) values ('Venue') returning id`
   await primary.sql`
     insert into purchased_voucher (tenant_id, reference) select ${tenant!.id}, 'REF-' || n from generate_series(1, 300) n`
-  const { secret } = await createTestToken(owner, [whole(tenant!.id)], { rateLimit: 1_000_000, permissions })
+  const { secret } = await createTestToken(owner, [whole(tenant!.id)], { rateLimit: 1_000_000 })
   await owner.end()
 
   const place = directoryPlace()
   const PORT = String(await freePort())
-  const start = async ({ url }: { url: string }) => {
-    const service = await serve({ DATABASE_URL: url, PORT, RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000' })
-    return { ...service, origin: new URL(service.restAddress).origin }
-  }
+  const start = ({ url }: { url: string }) =>
+    serve({ DATABASE_URL: url, PORT, RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000' })
   /** Runs the sync of a partner until its copy has all changes. */
   const sync = async (origin: string, copy: Place) => {
     const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin }
@@ -67,14 +61,12 @@ test('after a recovery to an earlier instant, partners read all again and miss n
     await expect.poll(isInStep, { timeout: 30_000 }).toBe(true)
   }
   const clientOf = (url: string) => new VoucherGateway({ url, token: secret })
-  /** Adds, changes and deletes vouchers. */
   const write = async (sql: postgres.Sql, name: string) => {
     await sql`insert into purchased_voucher (tenant_id, reference) values (${tenant!.id}, ${`${name} sale`})`
     await sql`update purchased_voucher set product_title = ${name} where id % 7 = 0`
     await sql`delete from purchased_voucher where id in (select min(id) from purchased_voucher)`
   }
 
-  /** Waits until the archive has everything that a server has written. */
   const archiveAll = async (sql: postgres.Sql) => {
     const [wal] = await sql<{ file: string }[]>`select pg_walfile_name(pg_switch_wal()) as file`
     const isArchived = async () => {
@@ -98,8 +90,7 @@ test('after a recovery to an earlier instant, partners read all again and miss n
   const [later] = await primary.sql<{ now: string }[]>`select clock_timestamp()::text as now`
   await sync(before.origin, place)
   const { serverTime, epoch } = await clientOf(before.origin).changes()
-  const copied = await place.read()
-  expect(JSON.stringify(copied)).toContain('lost sale')
+  expect(JSON.stringify(await place.read())).toContain('lost sale')
   await before.stop('SIGTERM')
   await archiveAll(primary.sql)
   await primary.sql.end()

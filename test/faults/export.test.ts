@@ -18,7 +18,7 @@ await sql`
   insert into purchased_voucher (tenant_id, reference, product_title)
   select ${owner.tenantId}, 'EXPORT-' || n, repeat('title ', 300) from generate_series(1, ${added}::int) n`
 await writeRecords(server, world.database)
-const { origin } = new URL((await start({ EXPORTS_PER_HOUR: '1000' })).restAddress)
+const { origin } = await start({ EXPORTS_PER_HOUR: '1000' })
 
 /** Opens an export once the lease of the export before has ended. Its reader stops after the first records. */
 async function openStalled() {

@@ -179,8 +179,7 @@ async function fillCopy(database: string, lives: () => number) {
   const wait = await waits.stop()
   const writes = await work.stop()
   await writeRecords(server, database)
-  const verified = await run(['verify'], { DATABASE_URL: server.url(database) }, { timeout: 300_000 })
-  expect(verified).toMatchObject({ code: 0 })
+  expect(await run(['verify'], { DATABASE_URL: server.url(database) }, { timeout: 300_000 })).toMatchObject({ code: 0 })
   return { kills, wait, took: last.took, ...writes }
 }
 

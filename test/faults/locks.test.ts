@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { callLimit, isShort } from './support/form.ts'
 import { type Call, expectBounded, startLoad } from './support/load.ts'
 import { startWorld } from './support/start.ts'
-import type { World } from './support/world.ts'
+import type { Operation } from './support/world.ts'
 
 /** The times that calls are counted before the lock and after it, and that it is held, in milliseconds. */
 const durations = { free: 5_000, locked: isShort ? 8_000 : 30_000 }
@@ -14,49 +14,38 @@ const others = { kept: 0.8, slowest: 1_000 }
 
 const { server, world, start } = await startWorld('locks')
 const service = await start()
-const { origin } = new URL(service.restAddress)
 
-const only = (isWanted: (name: string) => boolean): World => ({
-  ...world,
-  owners: world.owners.map(owner => ({ ...owner, operations: owner.operations.filter(({ name }) => isWanted(name)) })),
-})
-
-/** Runs a statement that takes a lock, and holds the lock until the work is done. */
-const withLock = (statement: string, work: () => Promise<unknown>) =>
-  server.use(world.database, sql =>
-    sql.begin(async transaction => {
-      await transaction.unsafe(statement)
-      await work()
-    }),
-  )
+/** Starts a load of the operations whose name begins with a text, or of the others. */
+function startPart(prefix: string, hasPrefix: boolean) {
+  const isWanted = ({ name }: Operation) => name.startsWith(prefix) === hasPrefix
+  const owners = world.owners.map(owner => ({ ...owner, operations: owner.operations.filter(isWanted) }))
+  return startLoad(() => service.origin, { ...world, owners })
+}
 
 const slowest = (calls: readonly Call[]) => Math.max(...calls.map(({ took }) => took))
 
 test.each([
-  ['a table that is read', 'lock table gateway.customer', (name: string) => name.startsWith('signup')],
-  [
-    'the audit, which reading personal data writes',
-    'lock table gateway.audit_entry in exclusive mode',
-    (name: string) => name.startsWith('signup'),
-  ],
+  ['a table that is read', 'lock table gateway.customer', 'signup'],
+  ['the audit, which reading personal data writes', 'lock table gateway.audit_entry in exclusive mode', 'signup'],
   [
     'the vouchers by their names, the tables of counts, and the tokens that were used',
     `lock table gateway.voucher_entry; lock table gateway.request_count, gateway.request_error in exclusive mode;
      select from gateway.token for update`,
-    (name: string) => name === 'resolution',
+    'resolution',
   ],
-])('%s is locked: other calls go on', async (_, statement, isHeldUp) => {
-  const needing = startLoad(() => origin, only(isHeldUp))
-  const other = startLoad(
-    () => origin,
-    only(name => !isHeldUp(name)),
-  )
+])('%s is locked: other calls go on', async (_, statement, heldUp) => {
+  const [needing, other] = [startPart(heldUp, true), startPart(heldUp, false)]
   await needing.succeed(100)
   await other.succeed(300)
   const start = performance.now()
   await pause(durations.free)
   const locked = performance.now()
-  await withLock(statement, () => pause(durations.locked))
+  await server.use(world.database, sql =>
+    sql.begin(async transaction => {
+      await transaction.unsafe(statement)
+      await pause(durations.locked)
+    }),
+  )
   const unlocked = performance.now()
   await needing.succeed(100)
   const free = performance.now()

@@ -17,7 +17,7 @@ const { server, world, start } = await startWorld('log')
 
 test('an outage under load is about one line a second, and a line when it is over', async () => {
   const service = await start({ LOG_LEVEL: 'info' })
-  const load = startLoad(() => new URL(service.restAddress).origin, world)
+  const load = startLoad(() => service.origin, world)
   await load.succeed(100)
   const from = service.printed().length
   const stopped = performance.now()
@@ -27,8 +27,7 @@ test('an outage under load is about one line a second, and a line when it is ove
   await load.succeed(100)
   const failed = (await load.stop()).filter(({ status }) => status === 503).length
   await until('the outage is over', async () => service.printed().includes('the outage is over'), 20_000)
-  const written = service.printed().slice(from)
-  const lines = logLinesIn(written)
+  const lines = logLinesIn(service.printed().slice(from))
   const seconds = (performance.now() - stopped) / 1_000
   expect(failed).toBeGreaterThan(100)
   // Stacks of the outage, and of a job that failed otherwise; not of each call.
@@ -66,7 +65,6 @@ async function startOnPipe() {
   return {
     child,
     ended,
-    /** Sends requests from eight callers. @returns their statuses */
     async askMany(count: number) {
       const statuses = new Set<number>()
       let next = 0
@@ -76,7 +74,6 @@ async function startOnPipe() {
       await Promise.all(Array.from({ length: 8 }, caller))
       return statuses
     },
-    /** Begins to read. @returns the text that was read so far */
     read() {
       let text = ''
       const reader = spawn('cat', { stdio: [fd, 'pipe', 'inherit'] })

@@ -15,13 +15,8 @@ const login = 'gateway_login'
 await owner.unsafe(`create role ${login} login in role voucher_gateway`)
 const address = { host: '127.0.0.1', port: server.port }
 const pooler = createPgBouncer({ server: address, port: await freePort(), login })
-const off = {
-  DATABASE_URL: pooler.url(world.database),
-  DATABASE_STARTUP_PARAMETERS: 'off',
-  RATE_STORE: 'postgres',
-  RATE_LIMIT_PER_MINUTE: '1000000',
-  LOG_LEVEL: 'warn',
-}
+const quiet = { RATE_STORE: 'postgres', RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'warn' }
+const off = { DATABASE_URL: pooler.url(world.database), DATABASE_STARTUP_PARAMETERS: 'off', ...quiet }
 const on = { ...off, DATABASE_STARTUP_PARAMETERS: 'on' }
 afterAll(async () => {
   await owner.end({ timeout: 1 })
@@ -30,7 +25,6 @@ afterAll(async () => {
 
 /** Runs a command through PgBouncer in a changed configuration. */
 async function runBehind(changes: Changes, environment: NodeJS.ProcessEnv, args = ['serve']) {
-  await pooler.kill()
   await pooler.start(changes)
   return run(args, environment)
 }
@@ -92,16 +86,12 @@ describe('commands work', () => {
     { pool_mode: 'session' },
   ])('a sync keeps a copy behind PgBouncer, and another one is refused: %j', async changes => {
     const configuration = { connect_query: null, ...changes }
-    await pooler.kill()
     await pooler.start(configuration)
     const database = `copies_${randomBytes(4).toString('hex')}`
     await owner.unsafe(`create database ${database} owner ${login}`)
     const service = await serve({ DATABASE_URL: server.url(world.database), LOG_LEVEL: 'warn' })
     onTestFinished(async () => void (await service.stop('SIGKILL')))
-    const variables = {
-      VOUCHER_GATEWAY_URL: new URL(service.restAddress).origin,
-      VOUCHER_GATEWAY_TOKEN: world.owners[0]!.secret,
-    }
+    const variables = { VOUCHER_GATEWAY_URL: service.origin, VOUCHER_GATEWAY_TOKEN: world.owners[0]!.secret }
     const sync = (...args: string[]) => run(['sync', '--to', pooler.url(database), ...args], variables)
     const watch = start(['sync', '--to', pooler.url(database), '--watch', '1s'], variables)
     await expect.poll(watch.printed).toContain('In step')
@@ -140,17 +130,6 @@ describe('commands work', () => {
   })
 })
 
-async function startBehind() {
-  await pooler.kill()
-  await pooler.start()
-  const service = await serve(off)
-  // Left over, it would check and close the server connections of the next test.
-  onTestFinished(async () => {
-    await service.stop('SIGKILL')
-  })
-  return service
-}
-
 test.each<[string, () => Promise<unknown>]>([
   [
     'PgBouncer is killed and started again',
@@ -180,14 +159,16 @@ test.each<[string, () => Promise<unknown>]>([
     },
   ],
 ])('the service holds while %s', async (_, fault) => {
-  const service = await startBehind()
+  await pooler.start()
+  const service = await serve(off)
+  // Left over, it would check and close the server connections of the next test.
+  onTestFinished(async () => void (await service.stop('SIGKILL')))
   const calls = await hold({ service, world, server: () => server }, async () => void (await fault()))
   expect(calls.some(({ status }) => status === 503)).toBe(true)
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 
 test('a server connection that another client has changed is closed, and not used', async () => {
-  await pooler.kill()
   await pooler.start({ default_pool_size: '1' })
   const other = postgres(pooler.url(world.database), { max: 1, fetch_types: false })
   const [before] = await other`select pg_backend_pid() as pid`
@@ -202,7 +183,6 @@ test('a server connection that another client has changed is closed, and not use
 
 // PgBouncer sends no Parse again, so the server waits for the lock after it has described the parameters.
 test('a statement that fails while its columns are described can be sent again', async () => {
-  await pooler.kill()
   await pooler.start({ default_pool_size: '1' })
   const [first, second] = [0, 1].map(() => postgres(pooler.url(world.database), { max: 1, fetch_types: false }))
   const read = (sql = second!) => sql`select count(*)::integer as count from gateway.tenant where id > ${0}`

@@ -1,6 +1,6 @@
 /** The process is stopped and killed while callers send requests, and is started again at the same port. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connect } from '../support/connect.ts'
 import { freePort } from '../support/free-port.ts'
 import { run } from '../support/process.ts'
@@ -15,12 +15,12 @@ const stopLimit = 10_000
 
 const { server, world, start: serve } = await startWorld('process')
 const port = await freePort()
-const origin = () => `http://127.0.0.1:${port}`
+const origin = `http://127.0.0.1:${port}`
 const start = () => serve({ PORT: String(port), SHUTDOWN_DELAY: '0' })
 
 async function interrupt(signal: 'SIGTERM' | 'SIGKILL', times: number) {
   let service = await start()
-  const load = startLoad(origin, world)
+  const load = startLoad(() => origin, world)
   const sync = startSync(origin, world, () => server)
   const codes: (number | null)[] = []
   const took: number[] = []
@@ -39,28 +39,26 @@ async function interrupt(signal: 'SIGTERM' | 'SIGKILL', times: number) {
   return { calls, codes, slowest: Math.max(...took), lost }
 }
 
-describe('under load', () => {
-  test('each SIGTERM lets all requests under way end, and the process within ten seconds', async () => {
-    const { calls, codes, slowest, lost } = await interrupt('SIGTERM', stops)
-    expect(codes).toEqual(Array.from({ length: stops }, () => 0))
-    expect(slowest).toBeLessThan(stopLimit)
-    // 0: nothing listens, or the connection was closed when the request arrived. 503: it waited for a process that had
-    // just started, which answers so to a request that may have waited long.
-    expect(calls.filter(({ status }) => ![0, 200, 503].includes(status))).toEqual([])
-    // The kernel resets connections that it has accepted and the process has not, when the process stops listening.
-    expect(calls.filter(({ status, reused }) => status === 0 && reused)).toEqual([])
-    expect(withoutRetryAfter(calls)).toEqual([])
-    expect(calls.filter(({ status, isWhole }) => status !== 0 && !isWhole)).toEqual([])
-    expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])
-    expect(lost).toEqual([])
-  })
+test('under load, each SIGTERM lets all requests under way end, and the process within ten seconds', async () => {
+  const { calls, codes, slowest, lost } = await interrupt('SIGTERM', stops)
+  expect(codes).toEqual(Array.from({ length: stops }, () => 0))
+  expect(slowest).toBeLessThan(stopLimit)
+  // 0: nothing listens, or the connection was closed when the request arrived. 503: it waited for a process that had
+  // just started, which answers so to a request that may have waited long.
+  expect(calls.filter(({ status }) => ![0, 200, 503].includes(status))).toEqual([])
+  // The kernel resets connections that it has accepted and the process has not, when the process stops listening.
+  expect(calls.filter(({ status, reused }) => status === 0 && reused)).toEqual([])
+  expect(withoutRetryAfter(calls)).toEqual([])
+  expect(calls.filter(({ status, isWhole }) => status !== 0 && !isWhole)).toEqual([])
+  expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])
+  expect(lost).toEqual([])
+})
 
-  test('SIGKILL loses nothing of a sync that resumes', async () => {
-    const { codes, lost, calls } = await interrupt('SIGKILL', 2)
-    expect(codes).toEqual([null, null])
-    expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])
-    expect(lost).toEqual([])
-  })
+test('under load, SIGKILL loses nothing of a sync that resumes', async () => {
+  const { codes, lost, calls } = await interrupt('SIGKILL', 2)
+  expect(codes).toEqual([null, null])
+  expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])
+  expect(lost).toEqual([])
 })
 
 test('a start that fails at its last statement ends the process', async () => {

@@ -21,20 +21,10 @@ const hosts = ['127.0.0.1', '127.0.0.3'] as const
 const start = (HOST: string) =>
   serve({ HOST, PORT: String(ports.service), HEALTH_PORT: String(ports.health), SHUTDOWN_DELAY: '2' })
 
-const untilReady = (host: string) =>
-  until(
-    'the instance is ready',
-    async () => {
-      const answer = await fetch(`http://${host}:${ports.health}/readyz`).catch(() => null)
-      await answer?.body?.cancel()
-      return answer?.status === 200
-    },
-    20_000,
-  )
+const isReady = async (host: string) => (await fetch(`http://${host}:${ports.health}/readyz`).catch(() => null))?.ok
+const untilReady = (host: string) => until('the instance is ready', () => isReady(host), 20_000)
 
-test.each(['haproxy', 'nginx'] as const)('a rolling restart under load behind %s loses no request', {
-  timeout,
-}, async kind => {
+test.each(['haproxy', 'nginx'] as const)('a rolling restart behind %s loses no request', { timeout }, async kind => {
   const services = await Promise.all(hosts.map(start))
   await Promise.all(hosts.map(untilReady))
   const { https } = await startReverseProxy(kind, ports)

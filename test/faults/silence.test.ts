@@ -9,9 +9,7 @@ import { expectBounded, type Load, startLoad } from './support/load.ts'
 import { startWorld } from './support/start.ts'
 import { operationOf } from './support/world.ts'
 
-/**
- * The time until the service works after the silence began, and until the process ends after SIGTERM, in milliseconds.
- */
+/** The time until the service works after the silence began, and until the process ends after SIGTERM, in milliseconds. */
 const limits = { service: 15_000, stop: 10_000 }
 
 const { server, world, start } = await startWorld('silence')
@@ -24,8 +22,7 @@ async function startService(options: ProcessOptions = {}) {
     await service.stop('SIGKILL')
     proxy.stop()
   })
-  const { origin } = new URL(service.restAddress)
-  return { proxy, service, load: (callers?: number) => startLoad(() => origin, world, callers) }
+  return { proxy, service, load: (callers?: number) => startLoad(() => service.origin, world, callers) }
 }
 
 /** Waits until no call that was sent since then, in the last half second, failed. @returns the time in milliseconds */
@@ -70,10 +67,7 @@ test('a single caller is served again without waiting for each silent connection
   expect(took).toBeLessThan(limits.service)
 })
 
-test.each([
-  ['idle', false],
-  ['under load', true],
-])('SIGTERM ends a service whose connections are silent: %s', async (_, isBusy) => {
+test.each([false, true])('SIGTERM ends a service whose connections are silent, under load: %s', async isBusy => {
   const { proxy, service, load } = await startService()
   const running = load()
   await running.succeed(300)

@@ -13,7 +13,7 @@ import { type Operation, operationOf } from './support/world.ts'
 
 const { world, start } = await startWorld('slow_clients')
 const service = await start()
-const { origin, port } = new URL(service.restAddress)
+const { port } = new URL(service.origin)
 const [owner] = world.owners
 const list = operationOf(world, 'vouchers')
 const resolution = operationOf(world, 'resolution')
@@ -51,7 +51,7 @@ function unreadConnections(): number {
     .filter(([, address, , , queues]) => address?.endsWith(local) && !queues?.startsWith('00000000:')).length
 }
 
-const answers = async (operation: Operation) => (await fetchOperation(origin, operation)).status
+const answers = async (operation: Operation) => (await fetchOperation(service.origin, operation)).status
 
 describe('connections of callers', () => {
   test('that send nothing, or half a head, are closed within 15 s', async () => {

@@ -40,13 +40,12 @@ const service = await startService(
   { checkout: root, databaseUrl: server.url(world.database) },
   { nodeOptions: ['--import', samplePreload], settings: { LOG_LEVEL: 'fatal' } },
 )
-const origin = () => service.origin
-const load = startLoad(origin, world)
+const { origin } = service
+const load = startLoad(() => origin, world)
 const sync = startSync(origin, world, () => server)
 const sample = createSampler(service.pid, server, world.database)
 let stopped = false
 
-/** Sends hostile documents, one after the other. @returns how many */
 async function sendHostile(): Promise<number> {
   const [owner] = world.owners
   const headers = { authorization: `Bearer ${owner?.secret}`, 'content-type': 'application/json' }
@@ -56,7 +55,7 @@ async function sendHostile(): Promise<number> {
       if (stopped) break
       // A comment makes each document a new one, for caches too.
       const body = hostile.body.replace('","variables":', ` # ${sent}","variables":`)
-      await fetch(`${origin()}/graphql`, { method: 'POST', headers, body }).then(
+      await fetch(`${origin}/graphql`, { method: 'POST', headers, body }).then(
         response => response.arrayBuffer(),
         () => null,
       )

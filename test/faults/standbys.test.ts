@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 import { fetchOperation, type Load, startLoad } from './support/load.ts'
 import type { FaultServer } from './support/server.ts'
 import { standbyFaults } from './support/standby-faults.ts'
-import { startWorld } from './support/start.ts'
+import { startStandby, startWorld } from './support/start.ts'
 import { startSync } from './support/sync.ts'
 import { operationOf } from './support/world.ts'
 
@@ -26,21 +26,12 @@ describe.each([
   beforeAll(async () => {
     started = await startWorld('standbys', {}, findPrograms())
     const { server, world, start } = started
-    await server.stop()
-    standbys = [await server.createStandby(), await server.createStandby()]
-    for (const each of [server, ...standbys]) await each.start()
+    standbys = [await startStandby(server), await startStandby(server)]
     service = await start({ DATABASE_REPLICA_URLS: replicaUrls() })
-    load = startLoad(() => service.restAddress, world, 4)
-    sync = startSync(
-      () => new URL(service.restAddress).origin,
-      world,
-      () => server,
-    )
+    load = startLoad(() => service.origin, world, 4)
+    sync = startSync(service.origin, world, () => server)
   })
-  afterAll(async () => {
-    await service.stop('SIGKILL')
-    for (const each of standbys) await each.remove()
-  })
+  afterAll(() => service.stop('SIGKILL'))
 
   /** Waits until the service reports a problem of the first standby; null: it is used. */
   const reports = (problem: string | null) =>
@@ -50,14 +41,12 @@ describe.each([
       const isReason = reasons.some((reason: { message: string }) => reason.message.startsWith('Standby 1 '))
       return status === 200 && standbys[0].problem === problem && isReason === (problem !== null)
     })
-  /** Checks that `doctor` names a problem. */
   const isNamed = async (problem: string) => {
     const { server, world } = started
     const environment = { DATABASE_URL: server.url(world.database), DATABASE_REPLICA_URLS: replicaUrls() }
     expect((await runCommand(['doctor'], environment)).stdout).toContain(`standbys: ${problem}: Standby 1 `)
   }
 
-  /** Returns how often a server has read the table of customers. */
   const readsOf = (server: FaultServer) =>
     server.use(started.world.database, async sql => {
       const [row] = await sql<{ reads: string }[]>`

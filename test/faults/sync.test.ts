@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { everyPlace, type Place, readService } from '../support/copies.ts'
 import { serve, start } from '../support/process.ts'
@@ -23,8 +22,6 @@ const killsPerFullPass = 12
 
 const timeout = 600_000
 
-const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
-
 const server = await startFaultServer()
 
 /** Creates a database with a chain of tenants; one of them has a long list. @returns the secret of a token for all */
@@ -40,7 +37,7 @@ const createSource = (database: string): Promise<string> =>
     await sql`
       insert into customer (tenant_id, surname, marketing_opted)
       select id, n, true from tenant cross join generate_series(1, 80) n`
-    return (await createTestToken(sql, [whole(chain!.id)], { rateLimit: 1_000_000, permissions })).secret
+    return (await createTestToken(sql, [whole(chain!.id)], { rateLimit: 1_000_000 })).secret
   })
 
 /** A platform that changes, adds, moves and deletes records until it is stopped. */
@@ -96,18 +93,13 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
   let service: Awaited<ReturnType<typeof serve>>
   beforeAll(async () => {
     secret = await createSource(database)
-    service = await serve({
-      DATABASE_URL: server.url(database),
-      RATE_LIMIT_PER_MINUTE: '1000000',
-      EXPORTS_PER_HOUR: '1000',
-      LOG_LEVEL: 'fatal',
-      SHUTDOWN_DELAY: '0',
-    })
+    const limits = { RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000' }
+    service = await serve({ DATABASE_URL: server.url(database), LOG_LEVEL: 'fatal', SHUTDOWN_DELAY: '0', ...limits })
   })
   afterAll(() => service.stop('SIGKILL'))
 
   test(`equals the source after ${kills} kills`, { timeout }, async () => {
-    const origin = new URL(service.restAddress).origin
+    const { origin } = service
     const place = placeOf(server.url(database))
     const sql = server.open(database, 2)
     const writer = startWriter(sql)

@@ -9,15 +9,11 @@ import { type Exchange, exchange } from './load.ts'
 import { logLinesIn } from './log-lines.ts'
 
 /** Sends a request: over REST, or the query over GraphQL. @throws Error when the connection is refused or lost */
-export async function ask(
-  restAddress: string,
-  secret: string,
-  { query, agent }: { query?: string; agent?: Agent } = {},
-) {
+export async function ask(address: string, secret: string, { query, agent }: { query?: string; agent?: Agent } = {}) {
   const answer =
     query === undefined
-      ? await exchange(new URL(`${restAddress}/tenants`), secret, undefined, { ...(agent && { agent }) })
-      : await exchange(new URL('/graphql', restAddress), secret, JSON.stringify({ query }), { method: 'POST' })
+      ? await exchange(new URL(`${address}/tenants`), secret, undefined, { ...(agent && { agent }) })
+      : await exchange(new URL('/graphql', address), secret, JSON.stringify({ query }), { method: 'POST' })
   if (answer.status === 0) throw new Error(answer.error)
   return answer
 }
@@ -47,7 +43,6 @@ export const storeLines = {
   recovery: 'the store of rates counts again',
 }
 
-/** @returns what the log of a service says about the store of rates */
 export const storeLinesIn = ({ printed }: Service): string[] =>
   logLinesIn(printed())
     .map(({ msg }) => msg)
@@ -60,7 +55,6 @@ function storeFailures(services: readonly Service[]) {
   return { failures, open: 2 * failures - lines.length }
 }
 
-/** The most times that a burst is sent. */
 const maxBursts = 3
 
 /**
@@ -92,15 +86,10 @@ export async function expectExactBurst(
 }
 
 /** Sends one call after the other from several callers for a time. @returns all answers */
-export async function askFor(
-  milliseconds: number,
-  callers: number,
-  restAddress: string,
-  secret: string,
-): Promise<Exchange[]> {
+export async function askFor(time: number, callers: number, restAddress: string, secret: string): Promise<Exchange[]> {
   const agent = new Agent({ keepAlive: true })
   const answers: Exchange[] = []
-  const end = performance.now() + milliseconds
+  const end = performance.now() + time
   await Promise.all(
     Array.from({ length: callers }, async () => {
       while (performance.now() < end) answers.push(await ask(restAddress, secret, { agent }))

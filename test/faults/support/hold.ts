@@ -24,9 +24,8 @@ export async function hold(
   unaffected?: (name: string) => boolean,
 ): Promise<readonly Call[]> {
   const { service, world, server } = of
-  const origin = () => new URL(service.restAddress).origin
-  const load = startLoad(origin, world)
-  const sync = startSync(origin, world, server)
+  const load = startLoad(() => service.origin, world)
+  const sync = startSync(service.origin, world, server)
   await load.succeed(300)
   const began = performance.now()
   await fault()
@@ -42,11 +41,15 @@ export async function hold(
   expect(service.child.exitCode, 'the process lives').toBeNull()
   expectBounded(calls, summary)
   expect(calls.filter(({ isForeign, isWhole }) => isForeign || !isWhole)).toEqual([])
-  const late = calls.filter(({ sent, status }) => sent > over + recoveryLimit && status !== 200)
-  expect(late, summary).toEqual([])
+  expect(
+    calls.filter(({ sent, status }) => sent > over + recoveryLimit && status !== 200),
+    summary,
+  ).toEqual([])
   if (unaffected) {
-    const affected = failed.filter(({ name }) => unaffected(name))
-    expect(affected, summary).toEqual([])
+    expect(
+      failed.filter(({ name }) => unaffected(name)),
+      summary,
+    ).toEqual([])
   }
   expect(lost, `of ${sync.changes} changes`).toEqual([])
   expect(sync.changes).toBeGreaterThan(0)

@@ -8,7 +8,6 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GeneratedRequest, LoadOrder, LoadReport } from './load-generator.ts'
 
-/** A connection, with at most one request under way. */
 interface Connection {
   socket: Socket
   intended: number

@@ -7,7 +7,6 @@ import { until } from '../../support/until.ts'
 import { callLimit } from './form.ts'
 import type { Operation, World } from './world.ts'
 
-/** The answer to a request. */
 export interface Exchange {
   /** 0: the connection was refused or lost. */
   status: number
@@ -113,7 +112,6 @@ export function exchange(url: URL, secret: string, body?: string, options: Reque
   })
 }
 
-/** Sends the request of an operation once. */
 export async function fetchOperation(origin: string, { method, path, secret, body }: Operation) {
   const { status, headers } = await exchange(new URL(path, origin), secret, body, { method })
   return { status, retryAfter: headers['retry-after'] }
@@ -137,7 +135,6 @@ async function send(agent: Agent, origin: string, operation: Operation, tenantId
   }
 }
 
-/** @returns undefined for a text that is no JSON */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

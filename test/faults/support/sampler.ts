@@ -8,7 +8,6 @@ import type { FaultServer } from './server.ts'
 export interface Sample {
   /** Resident memory, in MiB. */
   residentMb: number
-  /** Open file descriptors. */
   descriptors: number
   /** Listeners of the process's events and of its sockets and servers. */
   listeners: number
@@ -16,7 +15,6 @@ export interface Sample {
   backends: number
 }
 
-/** Returns the resident memory of a process, in MiB. */
 export const residentMb = (pid: number) =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 

@@ -6,18 +6,13 @@ import { repeat } from './repeat.ts'
 import type { FaultServer } from './server.ts'
 import { type World, writeRecords } from './world.ts'
 
-/**
- * Starts them for one tenant.
- *
- * @param origin where the service listens now
- * @param server on which the platform writes now
- */
-export function startSync(origin: () => string, world: World, server: () => FaultServer) {
+/** Starts them for one tenant. @param server on which the platform writes now */
+export function startSync(origin: string, world: World, server: () => FaultServer) {
   const [owner] = world.owners
   if (!owner) throw new Error('There is no tenant.')
   const { tenantId, secret } = owner
   function list(updatedSince?: string) {
-    const client = new VoucherGateway({ url: origin(), token: secret, maxAttempts: 1, timeoutMs: 10_000 })
+    const client = new VoucherGateway({ url: origin, token: secret, maxAttempts: 1, timeoutMs: 10_000 })
     return client.purchasedVouchers(tenantId, { updatedSince })
   }
   const copy = new Map<number, string>()
@@ -55,7 +50,6 @@ export function startSync(origin: () => string, world: World, server: () => Faul
     }),
   ]
   return {
-    /** The number of changes that were committed. */
     get changes() {
       return changes
     },

@@ -1,7 +1,4 @@
-/**
- * Creates tenants with one caller each. Their records contain the tenant's id, so that a record of another tenant is
- * detected.
- */
+/** Tenants with a caller each. Their records have the tenant's id, so that a record of another tenant is detected. */
 import { join } from 'node:path'
 import { migrate } from '../../../src/db/migration/migrate.ts'
 import type { Pool } from '../../../src/db/sql.ts'
@@ -13,7 +10,6 @@ import { projected } from '../../support/projected.ts'
 import { findRecordProblems } from '../../support/record-problems.ts'
 import type { FaultServer } from './server.ts'
 
-/** A request of an operation. */
 export interface Operation {
   name: string
   method: 'GET' | 'POST'
@@ -33,7 +29,6 @@ export interface Owner {
 /** What this file needs of a server. */
 type Databases = Pick<FaultServer, 'url' | 'use'>
 
-/** The content of a database of a fault test. */
 export interface World {
   database: string
   owners: readonly Owner[]
