@@ -70,7 +70,6 @@ type Files = Record<string, string | null>
 
 const voucher = (part: string, by: string) => changed('voucher', part, by)
 const product = (part: string, by: string) => changed('product', part, by)
-/** Gives vouchers one more column. */
 const withColumn = (column: string) => voucher('item as product_id', `item as product_id, ${column}`)
 const withKey = (key: string) => voucher('"No" as key', `${key} as key`)
 const isVoid = `coalesce(latest.state, card.state) = 'blocked'`

@@ -62,8 +62,7 @@ const first = 9_000_000_000_000_000
 /** The ids by the texts of the keys. */
 const given: Record<string, number[]> = {}
 const readIds = async () => {
-  const rows = await pool`select id || ' ' || reference as shown from gateway.voucher order by id`
-  return rows.map(({ shown }) => shown)
+  return (await pool`select id || ' ' || reference as shown from gateway.voucher order by id`).map(({ shown }) => shown)
 }
 
 await migrate(platform, { adopted: mappingsOf('bigint') })

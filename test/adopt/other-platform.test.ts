@@ -29,6 +29,12 @@ const client = await createApp({ pool })
 const [{ id: root }] = await platform<[{ id: number }]>`select id from gateway.identity where key = ${group!}`
 const { secret } = await createTestToken(pool, [{ tenantId: root, withDescendants: true }])
 
+/** Runs statements at the platform, and makes the steps of their changes. */
+async function write(statements: string): Promise<void> {
+  await run(statements)
+  await projected(pool)
+}
+
 /** Returns what v1 lists of the tenants that the token reaches. */
 async function listAll(): Promise<Record<string, unknown>[]> {
   const tenants = await client.rest(secret, '/tenants')
@@ -81,10 +87,7 @@ test.each([
 
 test.each([
   ['an ordinary session', (change: string) => change],
-  [
-    'an applier',
-    (change: string) => `set session_replication_role = replica; ${change}; reset session_replication_role`,
-  ],
+  ['an applier', (sql: string) => `set session_replication_role = replica; ${sql}; reset session_replication_role`],
 ])('%s notes no rows whose columns no record of the rule shows', async (_, as) => {
   const zones = (venue = '') =>
     `update shop.venue set zone = case id when '${venue}' then 'Asia/Tokyo' else 'Europe/Paris' end`
@@ -100,17 +103,14 @@ test.each([
     const notes = await platform`select source, count(*) from gateway.note where record = 'voucher' group by 1`
     expect(notes, change).toEqual(noted)
   }
-  await run(`update shop.item set name = 'Tea'; update shop.venue set zone = 'America/New_York'`)
-  await projected(pool)
+  await write(`update shop.item set name = 'Tea'; update shop.venue set zone = 'America/New_York'`)
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
 test('a key is noted in one form under each DateStyle, time zone and bytea_output', async () => {
   const noted = async (style: string) => {
     await platform`delete from gateway.note`
-    await run(
-      `set datestyle = '${style}'; update shop.orders set paid_at = paid_at + interval '1 minute'; reset datestyle`,
-    )
+    await run(`set datestyle = '${style}'; update shop.orders set paid_at = paid_at + interval '1 h'; reset datestyle`)
     return platform`select key from gateway.note where source = 'shop.orders'`
   }
   expect(await noted('German')).toEqual([{ key: '{7,"2026-02-01 00:00:00"}' }])
@@ -176,8 +176,7 @@ test.each([
   for (const role of ['origin', 'replica']) {
     await run(ddl)
     await install(select.replace('item.name as product_title', `${title} as product_title`))
-    await run(`set session_replication_role = ${role}; ${change}; reset session_replication_role`)
-    await projected(pool)
+    await write(`set session_replication_role = ${role}; ${change}; reset session_replication_role`)
     expect(await findRecordProblems(pool)).toEqual([])
     await install(select)
     await run(`drop view if exists shop.label; drop function if exists shop.priced cascade;
@@ -187,9 +186,8 @@ test.each([
 })
 
 test('a row that a join multiplies is rejected, and its former record stays', async () => {
-  await run(
-    `create table shop.label (card text, words text, primary key (card, words)); insert into shop.label values ('A', 'One')`,
-  )
+  await run(`create table shop.label (card text, words text, primary key (card, words));
+    insert into shop.label values ('A', 'One')`)
   const labelled = select
     .replace('where deleted_at', 'left join shop.label on label.card = card."No" where deleted_at')
     .replace('item.name as product_title', 'words as product_title')
@@ -201,8 +199,7 @@ test('a row that a join multiplies is rejected, and its former record stays', as
     [`insert into shop.label values ('A', 'Two')`, 'One', [several]],
     [`delete from shop.label where words = 'One'`, 'Two', []],
   ] as const) {
-    await run(change)
-    await projected(pool)
+    await write(change)
     expect([await listAll(), await rejected()]).toMatchObject([[{ product_title: title }], reasons])
   }
   await install(select)
@@ -210,10 +207,9 @@ test('a row that a join multiplies is rejected, and its former record stays', as
 
 test('sizes and categories of an item follow their tables, in any order of the links', async () => {
   const size = tea.replace('1', '2')
-  await run(`
+  await write(`
     insert into shop.item (id, venue, name, cents, part_of) values ('${size}', '${shop}', 'Pot', 900, '${tea}');
     insert into shop.collections (id, venue, name) values (5, '${shop}', 'Drinks')`)
-  await projected(pool)
   await run(`insert into shop."Item in Collection" values ('${tea}', 5)`)
   await projected(pool)
   const shown = () => platform`
@@ -221,26 +217,22 @@ test('sizes and categories of an item follow their tables, in any order of the l
     from gateway.product order by title`
   expect(await shown()).toEqual([{ title: 'Tea', category_ids: '{5}', sizes: '{Pot}' }])
   // The select has no `order by`: an update gives its array another order.
-  await run(`insert into shop.collections (id, venue, name) values (6, '${shop}', 'Gifts');
+  await write(`insert into shop.collections (id, venue, name) values (6, '${shop}', 'Gifts');
     insert into shop."Item in Collection" values ('${tea}', 6)`)
-  await projected(pool)
   const stamp = () => platform`select updated_at, category_ids from gateway.product`
   const before = await stamp()
-  await run(`update shop."Item in Collection" set item = item where collection = 5`)
-  await projected(pool)
+  await write(`update shop."Item in Collection" set item = item where collection = 5`)
   expect([await stamp(), before[0]?.category_ids]).toEqual([before, '{5,6}'])
-  await run(`update shop.item set part_of = null where id = '${size}'; delete from shop."Item in Collection"`)
-  await projected(pool)
+  await write(`update shop.item set part_of = null where id = '${size}'; delete from shop."Item in Collection"`)
   expect(await shown()).toMatchObject([{ title: 'Pot' }, { title: 'Tea', category_ids: '{}', sizes: '{}' }])
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
 test('a row on which many records depend waits once, however often it changes', async () => {
-  await run(`
+  await write(`
     insert into shop.item (venue, name, cents) select '${spa}', 'Bath ' || n, 100 from generate_series(1, 200) n;
     insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
     select 'B' || name, venue, id, name, 100 from shop.item where name like 'Bath%'`)
-  await projected(pool)
   for (const zone of ['Asia/Tokyo', 'Europe/Paris', 'Asia/Tokyo', 'Europe/Paris', 'Asia/Tokyo']) {
     await run(`update shop.venue set zone = '${zone}' where id = '${spa}'`)
     await makeNextStep(pool, 8)
@@ -256,8 +248,7 @@ test('a row on which many records depend waits once, however often it changes', 
   expect(small).toEqual([{ product_title: 'White tea' }])
   await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])
-  await run(`delete from shop."Gift Card" where "No" like 'B%'; delete from shop.item where name like 'Bath%'`)
-  await projected(pool)
+  await write(`delete from shop."Gift Card" where "No" like 'B%'; delete from shop.item where name like 'Bath%'`)
 })
 
 test('the service captures a table and a partitioned one again whose triggers were replaced', async () => {

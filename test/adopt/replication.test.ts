@@ -66,9 +66,8 @@ await at(venuesTables)
 await at(`create table public.customer (id integer); create table public.tenant (name text);
   create publication voucher_gateway for table public.tenant`)
 // The gateway sets these settings itself.
-await at(
-  `alter role ${server.user} set default_transaction_read_only = on; alter role ${server.user} set lock_timeout = 1`,
-)
+await at(`alter role ${server.user} set default_transaction_read_only = on;
+  alter role ${server.user} set lock_timeout = 1`)
 // The names of a platform are values, never SQL.
 await at(`
   create domain shop."integer) as x; drop schema gateway cascade; --" as int;
@@ -97,6 +96,12 @@ async function applied(): Promise<void> {
     60_000,
   )
   await projected(pool)
+}
+
+/** Runs statements at the platform, and waits until the gateway has their changes. */
+async function write(statements: string): Promise<void> {
+  await at(statements)
+  await applied()
 }
 
 const voucher = async (reference: string) =>
@@ -220,11 +225,9 @@ test('a view and a generated column are named with their remedies', async () => 
   writeFileSync(join(mapping, 'tenant.sql'), 'select id as key, name from shop.shown')
   writeFileSync(join(mapping, 'product.sql'), 'select id as key, venue as tenant_id, gross as price from shop.item')
   const { findings } = await checkPlatform(owner, platformUrl, mapping)
-  for (const found of [
-    { file: 'shop.shown', problem: 'It is a view, which no log has' },
-    { file: 'product.sql', remedy: 'Write its expression: (cents * 2)' },
-  ])
-    expect(findings).toContainEqual(expect.objectContaining(found))
+  const view = { file: 'shop.shown', problem: 'It is a view, which no log has' }
+  const column = { file: 'product.sql', remedy: 'Write its expression: (cents * 2)' }
+  for (const found of [view, column]) expect(findings).toContainEqual(expect.objectContaining(found))
   await at('drop view shop.shown; alter table shop.item drop column gross')
 })
 
@@ -268,9 +271,8 @@ const forged = `create schema gateway;
 const follow = (action: string) => at(action.slice(action.indexOf(': ') + 2))
 
 test('published tables of the gateway are refused before the subscription, in each kind of publication', async () => {
-  await at(
-    `drop publication if exists ${publication}; ${forged}; create table shop.note (id integer primary key, body text)`,
-  )
+  await at(`drop publication if exists ${publication}; ${forged};
+    create table shop.note (id integer primary key, body text)`)
   for (const kind of ['all tables', 'tables in schema shop, gateway', 'table shop.item, shop.note, gateway.token']) {
     await at(`create publication ${publication} for ${kind}`)
     const [finding] = await stage()
@@ -313,10 +315,9 @@ test('the gateway creates a publication and a slot at the platform, and nothing 
 test('reports an extra published table without stopping replication, even after its columns change', async () => {
   await at(`create table shop.memo (id integer primary key); insert into shop.note values (1, 'x');
     alter publication ${publication} add table shop.memo`)
-  await at(
+  await write(
     `insert into shop.memo values (1); alter table shop.note add column at date; insert into shop.note values (2, 'y', now())`,
   )
-  await applied()
   expect(await owner`select id from shop.note union all select id from shop.memo`).toEqual([])
   const [found] = await readReasons()
   const message = expect.stringContaining('"shop"."memo", "shop"."note"')
@@ -329,12 +330,10 @@ test('reports an extra published table without stopping replication, even after 
 
 test('records follow the writers of the platform', async () => {
   await at(`insert into shop.redemption values ('C1', 1, 500); update shop.item set name = 'Green tea'`)
-  await at(`delete from shop."Gift Card" where "No" = 'C2'`)
-  await applied()
+  await write(`delete from shop."Gift Card" where "No" = 'C2'`)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 45, product_title: 'Green tea' })
   expect(await voucher('CODE-2')).toBeUndefined()
-  await at('truncate shop.redemption')
-  await applied()
+  await write('truncate shop.redemption')
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 50 })
   await agrees()
 })
@@ -354,8 +353,7 @@ test('changes that the subscription can apply need no copy', async () => {
     `create table shop.orders_2031 (like shop.orders including indexes);
      insert into shop.orders_2031 values ('O3', '2031-05-01', null)`,
   ]) {
-    await at(change)
-    await applied()
+    await write(change)
   }
   expect(copies).toEqual([])
   for (const table of ['shop."Gift Card"', 'shop.item', 'shop.orders']) await expectSameRows(table)
@@ -363,10 +361,9 @@ test('changes that the subscription can apply need no copy', async () => {
 
 test('a column that was renamed is named, and the other tables are followed', async () => {
   await at('alter table shop.item rename column name to title')
-  await at(
+  await write(
     `update shop.item set title = 'Black tea'; insert into shop.customer (venue, email) values ('${venue}', 'ann@example.com')`,
   )
-  await applied()
   const reasons = await readReasons()
   const message = expect.stringContaining('column item.name does not exist')
   expect(reasons).toContainEqual(expect.objectContaining({ code: 'MAPPING_BROKEN', message }))
@@ -387,13 +384,11 @@ test('a new name that was staged too early, because of another failure, is corre
   await applied()
   expect(copies.splice(0)).toEqual([expect.stringContaining('former names of columns')])
   expect(await owner`select title from shop.item`).toEqual([{ title: 'Mint tea' }])
-  await at('alter table shop.item rename column title to name')
-  await applied()
+  await write('alter table shop.item rename column title to name')
 })
 
 test('columns exchange their names, and a table gets another name', async () => {
-  await at(`alter table shop."Gift Card" add column a integer default 1, add column b integer default 2`)
-  await applied()
+  await write(`alter table shop."Gift Card" add column a integer default 1, add column b integer default 2`)
   await at(`alter table shop."Gift Card" rename a to x;
     alter table shop."Gift Card" rename b to a;
     alter table shop."Gift Card" rename x to b;
@@ -463,9 +458,8 @@ test('a table that loses its key is copied by all of its columns, where the owne
   await at(`insert into shop.consent (customer, given, at, detail) values ${[1, 1, 2, 3].map(consent)}`)
   await untilCopied(lacks('shop.consent'))
   await expectSameRows('shop.consent')
-  await at(`delete from shop.consent where ctid = (select min(ctid) from shop.consent);
+  await write(`delete from shop.consent where ctid = (select min(ctid) from shop.consent);
     update shop.consent set given = false where at = '2026-05-02'`)
-  await applied()
   await expectSameRows('shop.consent')
   // Copied again, only rows that differ are written.
   await owner`update shop.consent set given = false where at = '2026-05-03'`
@@ -479,8 +473,7 @@ test('a table that loses its key is copied by all of its columns, where the owne
 })
 
 test('a table that gets another primary key is copied again, and its later changes are applied', async () => {
-  await at(`alter table shop.redemption add column id integer; insert into shop.redemption values ('C1', 70, 100, 1)`)
-  await applied()
+  await write(`alter table shop.redemption add column id integer; insert into shop.redemption values ('C1', 7, 100, 1)`)
   await at(`alter table shop.redemption drop constraint redemption_pkey`)
   await watch.follow()
   const message = expect.stringContaining('"shop"."redemption" of the platform has no key')
@@ -490,8 +483,7 @@ test('a table that gets another primary key is copied again, and its later chang
     insert into shop.redemption values ('C1', null, 100), ('C1', null, 100);
     update shop.redemption set cents = 200 where id = 1`)
   await untilCopied(lacks('shop.redemption'))
-  await at(`update shop.redemption set cents = 500 where id = 1; delete from shop.redemption where id = 2`)
-  await applied()
+  await write(`update shop.redemption set cents = 500 where id = 1; delete from shop.redemption where id = 2`)
   expect(await readReasons()).toEqual([])
   await expectSameRows('shop.redemption')
   await agrees()
@@ -508,8 +500,7 @@ test('a slot that was lost is replaced, and a copy has the changes that the log 
   await projected(pool)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 49 })
   expect(await voucher('CODE-4')).toBeUndefined()
-  await at(`insert into shop.redemption values ('C1', 6, 100)`)
-  await applied()
+  await write(`insert into shop.redemption values ('C1', 6, 100)`)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 48 })
   await agrees()
 })
@@ -620,9 +611,8 @@ test.each([
   ['the tables are', `update gateway.subscription set needs_copy = 'A test.'`],
   ['one table is', `update gateway.staged_table set needs_copy = 'A test.' where source = 'shop.redemption'`],
 ])('a balance that only falls is never seen to rise while %s copied', async (_, need) => {
-  await at(`delete from shop.redemption where card = 'C2000';
+  await write(`delete from shop.redemption where card = 'C2000';
     update shop."Gift Card" set "valueCents" = 10000000 where "No" = 'C2000'`)
-  await applied()
   const client = await createApp({ pool })
   const [{ tenant, since }] = await owner<[{ tenant: number; since: string }]>`
     select tenant_id as tenant, to_json(updated_at) #>> '{}' as since from gateway.voucher where reference = 'CODE-2000'`
@@ -668,12 +658,10 @@ test('a disabled subscription, and a log that will soon be deleted, are named', 
   await owner`alter subscription voucher_gateway disable`
   await at(`create table filler as select repeat(md5(n::text), 40) from generate_series(1, 40000) n`)
   await watch.follow()
-  const action = 'Let its owner run: alter subscription voucher_gateway enable;'
+  const enable = 'Let its owner run: alter subscription voucher_gateway enable;'
+  const disabled = { code: 'SUBSCRIPTION_DISABLED', action: enable }
   const message = expect.stringMatching(/^Less than [25]0 % of max_slot_wal_keep_size is left/)
-  expect(await readReasons()).toMatchObject([
-    { code: 'SUBSCRIPTION_DISABLED', action },
-    { code: 'PLATFORM_LOG_SHORT', message },
-  ])
+  expect(await readReasons()).toMatchObject([disabled, { code: 'PLATFORM_LOG_SHORT', message }])
   const isBehind = async () => {
     await watch.follow()
     return ((await readStepState(pool)).secondsBehind ?? 0) > 0

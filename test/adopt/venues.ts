@@ -5,10 +5,8 @@ import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run } from '../support/process.ts'
 
-/** The folder of the mapping. */
 export const venuesFolder = fileURLToPath(new URL('venues', import.meta.url))
 
-/** The statements that create the tables. */
 export const venuesTables = readFileSync(`${venuesFolder}.tables.sql`, 'utf8')
 
 /** Copies the mapping. @param change gets the path of the copy */

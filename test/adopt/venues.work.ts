@@ -94,6 +94,19 @@ const some = (context: Context, list: KeyList) =>
   context.sql(Array.from({ length: 1 + context.random.below(4) }, () => one(context, list)))
 
 const anyOrder = ({ known, random }: Context) => random.pick(known.orders)!
+const anyState = ({ random }: Context) => random.pick(['active', 'blocked'])!
+const anyCountry = ({ random }: Context) => random.pick(['AA', 'AB', 'AC', 'AD', 'AE'])!
+const anyParent = ({ random }: Context) => random.pick(['group', 'group/branch', 'elsewhere'])!
+
+/** Adds a row, unless there is one with its key. */
+const add = ({ sql }: Context, table: string, ...row: (string | number)[]) => sql`
+  insert into ${sql(`shop.${table}`)} values ${sql([row])} on conflict do nothing`
+
+/** Changes a few rows. @param key the column of the keys of the list */
+const set = (context: Context, table: string, row: Record<string, string | number>, key: string, list: KeyList) => {
+  const { sql } = context
+  return sql`update ${sql(`shop.${table}`)} set ${sql(row)} where ${sql(key)} in ${some(context, list)}`
+}
 
 async function insertCards(context: Context, count: number): Promise<string[]> {
   const { sql, known, mark } = context
@@ -226,27 +239,15 @@ type Weighted = [weight: number, change: Change, checked?: 'checked']
 
 const changes: Weighted[] = [
   [12, sell],
-  [
-    10,
-    c => c.sql`
-        insert into shop.redemption values (${one(c, 'cards')}, ${c.random.below(1e9)}, ${c.random.below(9)})`,
-  ],
+  [10, c => add(c, 'redemption', one(c, 'cards'), c.random.below(1e9), c.random.below(9))],
   [2, c => c.sql`delete from shop.redemption where card in ${some(c, 'cards')}`],
   [3, c => c.sql`update shop.redemption set card = ${one(c, 'cards')} where card = ${one(c, 'cards')}`],
-  [
-    8,
-    c =>
-      c.sql`update shop."Gift Card" set "valueCents" = ${5000 + c.random.below(99)} where "No" in ${some(c, 'cards')}`,
-  ],
+  [8, c => set(c, 'Gift Card', { valueCents: 5000 + c.random.below(99) }, 'No', 'cards')],
   [8, c => c.sql`update shop."Gift Card" set venue = ${owner(c)} where "No" in ${some(c, 'cards')}`],
   [4, c => c.sql`update shop."Gift Card" set item = ${one(c, 'items')} where "No" in ${some(c, 'cards')}`],
   [5, c => c.sql`update shop."Gift Card" set deleted_at = now() where "No" in ${some(c, 'cards')}`],
   [5, c => c.sql`update shop."Gift Card" set deleted_at = null where "No" in ${some(c, 'cards')}`],
-  [
-    5,
-    c =>
-      c.sql`insert into shop.card_status values (${one(c, 'cards')}, clock_timestamp(), ${c.random.chance(0.5) ? 'active' : 'blocked'}, ${c.mark})`,
-  ],
+  [5, c => add(c, 'card_status', one(c, 'cards'), new Date().toISOString(), anyState(c), c.mark)],
   [2, c => c.sql`delete from shop.card_status where card in ${some(c, 'cards')}`],
   [2, deleteCard],
   [6, moveCard],
@@ -257,23 +258,12 @@ const changes: Weighted[] = [
   [2, c => c.sql`update shop.item set active = not active where id in ${some(c, 'items')}`],
   [2, c => c.sql`update shop.item set venue = ${owner(c)} where id = ${one(c, 'items')}`],
   [2, changeKind],
-  [
-    3,
-    c =>
-      c.sql`insert into shop.translations values (${one(c, 'items')}, 'en', ${c.mark}) on conflict (item, language) do update set summary = ${c.mark}`,
-  ],
+  [2, c => add(c, 'translations', one(c, 'items'), 'en', c.mark)],
+  [2, c => set(c, 'translations', { summary: c.mark }, 'item', 'items')],
   [1, c => c.sql`delete from shop.translations where item in ${some(c, 'items')}`],
-  [
-    3,
-    c =>
-      c.sql`insert into shop.picture values (${one(c, 'items')}, ${c.random.below(4)}, ${`https://example.com/${c.mark}`}) on conflict do nothing`,
-  ],
+  [3, c => add(c, 'picture', one(c, 'items'), c.random.below(4), `https://example.com/${c.mark}`)],
   [1, c => c.sql`delete from shop.picture where item in ${some(c, 'items')}`],
-  [
-    3,
-    c =>
-      c.sql`insert into shop."Item in Collection" values (${one(c, 'items')}, ${one(c, 'collections')}) on conflict do nothing`,
-  ],
+  [3, c => add(c, 'Item in Collection', one(c, 'items'), one(c, 'collections'))],
   [2, c => c.sql`delete from shop."Item in Collection" where item in ${some(c, 'items')}`],
   [3, c => c.sql`update shop.collections set name = ${c.mark} where id = ${one(c, 'collections')}`],
   [1, insertCollection],
@@ -284,27 +274,12 @@ const changes: Weighted[] = [
   [2, c => c.sql`delete from shop.consent where customer = ${one(c, 'customers')}`],
   [4, c => c.sql`update shop.customer set surname = ${c.mark} where id in ${some(c, 'customers')}`],
   [3, c => c.sql`update shop.customer set venue = ${owner(c)} where id in ${some(c, 'customers')}`],
-  [
-    3,
-    c =>
-      c.sql`update shop.address set town = ${c.mark}, country = ${`A${'ABCDE'[c.random.below(5)]}`} where customer in ${some(c, 'customers')}`,
-  ],
-  [3, c => c.sql`update shop.countries set name = ${c.mark} where code = ${`A${'ABCDE'[c.random.below(5)]}`}`],
+  [3, c => set(c, 'address', { town: c.mark, country: anyCountry(c) }, 'customer', 'customers')],
+  [3, c => c.sql`update shop.countries set name = ${c.mark} where code = ${anyCountry(c)}`],
   [3, c => c.sql`update shop.venue set name = ${c.mark} where id in ${some(c, 'leaves')}`],
-  [
-    4,
-    c =>
-      moveVenue(
-        c.sql,
-        one(c, c.random.chance(0.5) ? 'shops' : 'leaves'),
-        c.random.pick(['group', 'group/branch', 'elsewhere']) ?? '',
-      ),
-  ],
-  [
-    1,
-    c =>
-      c.sql`update shop.venue set zone = ${c.random.chance(0.5) ? 'Asia/Tokyo' : 'Europe/Berlin'} where id = ${one(c, 'shops')}`,
-  ],
+  [2, c => moveVenue(c.sql, one(c, 'shops'), anyParent(c))],
+  [2, c => moveVenue(c.sql, one(c, 'leaves'), anyParent(c))],
+  [1, c => set(c, 'venue', { zone: c.random.pick(['Asia/Tokyo', 'Europe/Berlin'])! }, 'id', 'shops')],
   [2, insertVenue],
   [1, c => c.sql`delete from shop.venue where id = ${one(c, 'leaves')}`, 'checked'],
 ]

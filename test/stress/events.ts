@@ -13,12 +13,10 @@ import type { Instance } from '../sync/lists.ts'
 import { type createWholes, type Outcome, outcomesOf } from '../sync/outcome.ts'
 import type { Random } from '../sync/random.ts'
 import { countWaiting, findReordered } from '../webhook/outcome.ts'
-import { type Respond, startReceiver } from '../webhook/receiver.ts'
+import { answerWith, breakConnection, type Respond, startReceiver } from '../webhook/receiver.ts'
 
-/** The certificate of the receivers. */
 export const certificate = join(import.meta.dirname, '../webhook/receiver.pem')
 
-/** The settings of a service that sends to receivers of tests. */
 export const webhookSettings = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_KEY: 'ab'.repeat(32) }
 
 /** The answers of receivers with faults. */
@@ -29,30 +27,19 @@ const faults: Respond[] = [
   },
   // It hangs: the service gives up after its time limit.
   () => null,
-  (_event, response) => {
-    response.destroy()
-    return null
-  },
+  breakConnection,
   (_event, _response, { socket }) => {
     socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n')
     return null
   },
-  (_event, response) => {
-    response.writeHead(302, { location: 'https://localhost:1/' }).end()
-    return 302
-  },
-  (_event, response) => {
-    response.writeHead(503, { 'retry-after': '1' }).end()
-    return 503
-  },
-  async (_event, response) => {
+  answerWith(302, { location: 'https://localhost:1/' }),
+  answerWith(503, { 'retry-after': '1' }),
+  async (...request) => {
     await pause(2_000)
-    response.writeHead(200).end()
-    return 200
+    return answerWith(200)(...request)
   },
 ]
 
-/** The types of events, by the lists of a stream. */
 const typeOf = (list: string) => `${list.replace('-', '_')}.changed`
 
 /** Starts a client that follows the event stream of an instance. */
@@ -137,10 +124,8 @@ export async function startEventClients(
       const atEnd = await countWaiting(sql)
       for (const endpoint of await listEndpoints(sql)) await resumeEndpoint(sql, tester, endpoint.id)
       const isClear = async () => (await countWaiting(sql)) === 0
-      const waiting = await until('all events', isClear, 60_000).then(
-        () => 0,
-        () => countWaiting(sql),
-      )
+      await until('all events', isClear, 60_000).catch(() => {})
+      const waiting = await countWaiting(sql)
       await Promise.all(clients.map(({ client }) => client.settled()))
       const [last] = await sql<{ at: string }[]>`select max(changed_at) as at from gateway.list_head`
       await Promise.all(streams.map(stream => stream.settle(last?.at ?? '')))

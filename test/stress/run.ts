@@ -80,8 +80,6 @@ export async function together(stop: AbortController, works: readonly Promise<un
   for (const each of await Promise.allSettled(ended)) if (each.status === 'rejected') throw each.reason
 }
 
-const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
-
 const pairs = (numbers: object) =>
   Object.entries(numbers)
     .map(([name, count]) => `${name} ${count}`)
@@ -122,10 +120,8 @@ export async function run(sources: Sources, options: StressOptions): Promise<num
 
   console.log(`${pairs(options)}\n${pairs(sources.counts)}`)
   console.table(outcomes.map(({ examples, ...outcome }) => outcome))
-  const [missing, tooMuch] = [
-    sum(outcomes.map(outcome => outcome.missing)),
-    sum(outcomes.map(outcome => outcome.tooMuch)),
-  ]
+  const total = (of: 'missing' | 'tooMuch') => outcomes.reduce((sum, outcome) => sum + outcome[of], 0)
+  const [missing, tooMuch] = [total('missing'), total('tooMuch')]
   console.log(
     [
       `clients: ${missing} missing, ${tooMuch} too much`,

@@ -26,12 +26,7 @@ const command = new Command('stress')
   .option('--seconds <seconds>', 'how long the writers run at least', number, 60)
   .option('--writers <count>', 'how many writers; at a publisher, a fifth as many as for plain sources', number, 10)
   .option('--clients <count>', `how many clients; ${clientKinds.length} at most`, number, clientKinds.length)
-  .option(
-    '--events <count>',
-    'how many clients that read only what webhooks tell, whose receivers have faults',
-    number,
-    3,
-  )
+  .option('--events <count>', 'how many clients that read only what webhooks tell; receivers have faults', number, 3)
   .option('--longest <seconds>', 'the longest transaction', number, 6)
   .option('--seed <number>', 'seed of the random numbers', number, Date.now() % 1_000_000)
   .option('--bulk-rows <count>', 'rows of a bulk load', number, 2000)
@@ -46,8 +41,7 @@ const command = new Command('stress')
 
 const options = command.parse().opts<StressOptions>()
 const isPlain = options.sources === 'plain'
-const foreign = isPlain ? ['cards', 'kills', 'without'] : ['pgbouncer', 'standbys', 'pgpool']
-for (const name of foreign)
+for (const name of isPlain ? ['cards', 'kills', 'without'] : ['pgbouncer', 'standbys', 'pgpool'])
   if (command.getOptionValueSource(name) === 'cli') command.error(`--${name} is none of ${options.sources} sources.`)
 
 try {

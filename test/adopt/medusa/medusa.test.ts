@@ -106,7 +106,7 @@ test.each([
   const created = await command('token', 'create', '--name', 'Partner', '--tenant', '1', ...permissions)
   const [secret = ''] = /vgw_\w+/.exec(created) ?? []
   const service = await serve({ ...environment, RATE_LIMIT_PER_MINUTE: '1000000' })
-  const { origin } = new URL(service.restAddress)
+  const { origin } = service
   const copy = directoryPlace()
   const syncCopy = async () => expect(await sync(origin, secret, copy)).toMatchObject({ code: 0 })
 

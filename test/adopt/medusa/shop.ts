@@ -36,12 +36,9 @@ export async function startMedusa({ host, port, user, database }: TestDatabase['
   const origin = `http://127.0.0.1:${listening}`
   await until(
     'Medusa listens',
-    () => {
+    async () => {
       if (server.child.exitCode !== null) throw new Error(server.printed())
-      return fetch(`${origin}/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
+      return (await fetch(`${origin}/health`).catch(() => null))?.ok
     },
     60_000,
   )
