@@ -29,29 +29,25 @@ const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'ut
 const compose = (...args: string[]) =>
   spawnSync('docker-compose', ['-f', 'compose.yaml', ...args], { cwd: folder, encoding: 'utf8' })
 
-const Service = z.object({
+const Service = z.looseObject({
   image: z.string(),
   build: z.unknown().optional(),
   user: z.string(),
-  read_only: z.boolean().optional(),
-  cap_drop: z.array(z.string()).optional(),
-  security_opt: z.array(z.string()).optional(),
   healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }).optional(),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
   environment: z.record(z.string(), z.string()).nullish(),
   command: z.array(z.string()).nullish(),
   mem_limit: z.string().optional(),
+  stop_grace_period: z.string().optional(),
   ports: z.array(z.object({ host_ip: z.string().optional(), target: z.number() })).optional(),
   volumes: z.array(z.object({ type: z.string(), source: z.string().optional() })).optional(),
   secrets: z.array(z.object({ source: z.string(), target: z.string().optional() })).optional(),
   networks: z.record(z.string(), z.unknown()),
 })
 const printed = compose('config', '--format', 'json')
-const { services, networks } = z
-  .object({
-    services: z.record(z.string(), Service),
-    networks: z.record(z.string(), z.object({ internal: z.boolean().optional() })),
-  })
-  .parse(JSON.parse(printed.stdout))
+const Network = z.object({ internal: z.boolean().optional() })
+const File = z.object({ services: z.record(z.string(), Service), networks: z.record(z.string(), Network) })
+const { services, networks } = File.parse(JSON.parse(printed.stdout))
 
 test('Docker Compose accepts the file', () => {
   expect(compose('config', '-q')).toMatchObject({ status: 0, stdout: '', stderr: '' })
@@ -78,10 +74,20 @@ test('the service reads its configuration, and publishes only the port of the AP
   const environment = services.gateway?.environment ?? {}
   const image = { NODE_ENV: 'production', HOST: '0.0.0.0' }
   const config = readConfig({ ...image, ...environment, ...parseEnv(secret('gateway.env')) })
-  const settings = { rateStore: 'redis', startupParameters: false, compression: true, healthPort: 8081 }
-  expect(config).toMatchObject(settings)
+  expect(config).toMatchObject({ rateStore: 'redis', startupParameters: false, compression: true, healthPort: 8081 })
   expect(services.gateway?.ports?.map(({ target }) => target)).toEqual([8080])
   expect(services.gateway?.secrets).toEqual([{ source: 'gateway.env', target: '/app/.env' }])
+  expect(services.gateway?.depends_on?.migrate?.condition).toBe('service_completed_successfully')
+  // Requests under way have ten seconds after the delay.
+  expect(Number.parseInt(`${services.gateway?.stop_grace_period}`, 10)).toBeGreaterThan(config.shutdownDelay + 10)
+  // A deleted count would give a caller its rate again.
+  expect(services.redis?.command).toContain('noeviction')
+})
+
+test('the parts that nobody outside uses have no connection to the outside', () => {
+  expect(networks.back?.internal).toBe(true)
+  for (const name of ['migrate', 'postgres', 'pgbouncer', 'redis', 'prometheus'])
+    expect(Object.keys(services[name]?.networks ?? {}), name).toEqual(['back'])
 })
 
 test('Prometheus sends alerts to the Alertmanager, which reaches a receiver outside', async () => {
@@ -132,10 +138,7 @@ test('the secrets differ, and only their owner enters the directory', () => {
   for (const password of passwords) expect(password).toMatch(/^[\da-f]{64}$/)
   expect(createSecrets('https://alerts.example.com/hook').status).toBe(1)
   // Without a receiver, alerts would reach no person.
-  expect(withoutReceiver).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('deploy/create-secrets https://'),
-  })
+  expect(withoutReceiver).toMatchObject({ status: 2, stderr: expect.stringContaining('create-secrets https://') })
   expect(secret('alert_webhook_url')).toBe('https://alerts.example.com/hook')
 })
 

@@ -8,6 +8,10 @@ const source = z.strictObject({ type: z.literal('prometheus'), uid: z.string().r
 
 const Row = z.strictObject({ id: z.int(), type: z.literal('row'), title: z.string(), gridPos: place })
 
+const Text = z.string()
+const instant = z.literal(true).optional()
+const Target = z.strictObject({ refId: Text, expr: Text, legendFormat: Text.optional(), instant })
+
 const Panel = z.strictObject({
   id: z.int(),
   type: z.enum(['timeseries', 'stat']),
@@ -16,16 +20,7 @@ const Panel = z.strictObject({
   datasource: source,
   gridPos: place,
   fieldConfig: z.object({ defaults: z.object({ unit: z.enum(['s', 'bytes', 'short', 'reqps', 'percentunit']) }) }),
-  targets: z
-    .array(
-      z.strictObject({
-        refId: z.string(),
-        expr: z.string(),
-        legendFormat: z.string().optional(),
-        instant: z.literal(true).optional(),
-      }),
-    )
-    .min(1),
+  targets: z.array(Target).min(1),
 })
 
 const Dashboard = z.object({
@@ -37,7 +32,6 @@ const Dashboard = z.object({
 
 const folder = join(import.meta.dirname, '../../deploy/grafana')
 
-/** Each dashboard of the folder. */
 export const dashboards = readdirSync(folder)
   .filter(file => file.endsWith('.json'))
   .map(file => Dashboard.parse(JSON.parse(readFileSync(join(folder, file), 'utf8'))))

@@ -79,7 +79,8 @@ test('no manifest has a key that does not exist', () => {
 test('the pods run without root, on a file system that they cannot change, within limits', () => {
   for (const template of pods) {
     const pod = template?.spec
-    expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } })
+    const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
+    expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext })
     const memory = expect.any(String)
     for (const { securityContext, resources } of pod?.containers ?? []) {
       const limited = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }
@@ -109,6 +110,8 @@ test('the probes, the service and the budget meet the settings and the pods', ()
     // The pod of the migration serves nothing.
     expect(job.spec?.template?.metadata?.labels).not.toMatchObject(selector!)
   }
+  // An upgrade leaves all pods until a new one is ready.
+  expect(deployment.spec?.strategy?.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
   // Requests under way have ten seconds after the delay.
   expect(deployment.spec?.template?.spec?.terminationGracePeriodSeconds).toBeGreaterThan(config.shutdownDelay + 10)
   // The service reads .env in its working directory, which is the mounted secret, so its program has an absolute path.

@@ -2,12 +2,11 @@
  * Prometheus scrapes a service under load and in faults. Each selector of the alerts, and each expression of the dashboards, must
  * have a value: a metric that was renamed has none.
  */
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { venuesFolder, venuesTables } from '../adopt/venues.ts'
 import { exchange } from '../faults/support/load.ts'
-import { startFaultServer } from '../faults/support/start.ts'
+import { startFaultServer, startStandby } from '../faults/support/start.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { freePort } from '../support/free-port.ts'
 import { run, serve } from '../support/process.ts'
@@ -16,17 +15,13 @@ import { createVisitor } from '../support/visitor.ts'
 import { dashboards } from './dashboards.ts'
 import { promtool, startPrometheus } from './prometheus.ts'
 
-const venues = fileURLToPath(new URL('../adopt/venues', import.meta.url))
 const venue = '00000000-0000-0000-0000-000000000001'
 /** The id of the venue: the first that a key gets which is no number. */
 const tenant = '9000000000000000'
 // An embedded server commits without it, and only flushed changes are sent.
 const logical = { wal_level: 'logical', synchronous_commit: 'on', max_slot_wal_keep_size: '128MB' }
 const [platform, primary] = await Promise.all([startFaultServer(logical), startFaultServer()])
-await primary.stop()
-const standby = await primary.createStandby()
-afterFile(() => standby.remove())
-await Promise.all([primary.start(), standby.start()])
+const standby = await startStandby(primary)
 await primary.use('postgres', sql => sql`create database gateway`)
 await platform.use('postgres', sql => sql`create database shop`)
 const atPlatform = (statements: string) => platform.use('shop', sql => sql.unsafe(statements).simple())
@@ -34,7 +29,7 @@ const atGateway = (statements: string) => primary.use('gateway', sql => sql.unsa
 const cards = (from: number, to: number, cents = '5000') => `
   insert into shop."Gift Card" ("No", venue, code, "valueCents")
     select 'C' || n, '${venue}', 'CODE-' || n, ${cents} from generate_series(${from}, ${to}) n`
-await atPlatform(readFileSync(new URL('../adopt/venues.tables.sql', import.meta.url), 'utf8'))
+await atPlatform(venuesTables)
 await atPlatform(`insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main'); ${cards(1, 500)}`)
 
 const metricsPort = await freePort()
@@ -44,7 +39,7 @@ const environment = {
   // So few connections that statements wait.
   ...{ DATABASE_POOL: '2', METRICS_PORT: String(metricsPort), RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' },
 }
-expect(await run(['adopt', 'apply', venues], environment)).toMatchObject({ code: 0 })
+expect(await run(['adopt', 'apply', venuesFolder], environment)).toMatchObject({ code: 0 })
 
 /** Creates a token for the venue. @returns its secret */
 async function createToken(...options: string[]): Promise<string> {
@@ -58,7 +53,7 @@ const service = await serve(environment, { args: ['--workers', '2'] })
 const prometheus = await startPrometheus(`127.0.0.1:${metricsPort}`)
 const scrape = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
 
-const { origin } = new URL(service.restAddress)
+const { origin } = service
 const call = (path: string, token = secret, body?: string) =>
   exchange(new URL(path, origin), token, body, { method: body === undefined ? 'GET' : 'POST' })
 const vouchers = `/api/external/v1/tenants/${tenant}/sales/purchased-vouchers`
@@ -100,10 +95,7 @@ test('steps that cannot be made, and a platform whose changes do not arrive', as
   await session.begin(async locked => {
     await locked`lock table gateway.step_lock in exclusive mode`
     await atPlatform(cards(501, 2600))
-    await until(
-      'the changes are notes',
-      async () => (await atGateway('select count(*) from gateway.note'))[0]?.count > 1000,
-    )
+    await until('there are notes', async () => (await atGateway('select count(*) from gateway.note'))[0]?.count > 1000)
     await atGateway('alter subscription voucher_gateway disable')
     await atPlatform(`create table public.log as select repeat('x', 1000) from generate_series(1, 90000)`)
     await firing(

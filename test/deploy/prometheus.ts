@@ -60,14 +60,10 @@ scrape_configs: [{ job_name: voucher-gateway, static_configs: [{ targets: ['${ta
   afterFile(() => child.kill('SIGKILL'))
   const startedAt = Date.now() / 1000
 
-  async function ask<Data>(
-    shape: z.ZodType<Data>,
-    path: string,
-    parameters: Record<string, string> = {},
-  ): Promise<Data> {
-    const answer = await fetch(`http://${address}/api/v1/${path}?${new URLSearchParams(parameters)}`)
+  async function ask<Data>(shape: z.ZodType<Data>, path: string, query: Record<string, string> = {}): Promise<Data> {
+    const answer = await fetch(`http://${address}/api/v1/${path}?${new URLSearchParams(query)}`)
     const { data, error } = Answer.parse(await answer.json())
-    if (error !== undefined) throw new Error(`${path} ${JSON.stringify(parameters)}: ${error}`)
+    if (error !== undefined) throw new Error(`${path} ${JSON.stringify(query)}: ${error}`)
     return shape.parse(data)
   }
   await until('Prometheus listens', () => canConnect(port), 30_000)
@@ -79,9 +75,7 @@ scrape_configs: [{ job_name: voucher-gateway, static_configs: [{ targets: ['${ta
       const range = { start: String(startedAt), end: String(Date.now() / 1000 + 1), step: '1' }
       return (await ask(Matrix, 'query_range', { query, ...range })).result.length > 0
     },
-    /** Returns the selectors of an expression. */
     selectorsOf: async (query: string) => selectorsIn(await ask(z.unknown(), 'parse_query', { query })),
-    /** Returns the expressions of the alerts. */
     async expressions(): Promise<string[]> {
       const { groups } = await ask(Rules, 'rules')
       return groups.flatMap(group => group.rules.map(({ query }) => query))

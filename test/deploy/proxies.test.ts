@@ -74,6 +74,9 @@ describe.each(kinds)('%s', async kind => {
       expect(JSON.parse(answer.body.toString()).data).toHaveLength(50)
       expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
       expect(await loggedAddress(answer.headers['x-request-id'])).toBe(caller)
+      // The address that the pages show: only the proxy says what it is.
+      const page = await ask(https, '/docs/quick-start', { headers: { ...headers, accept: 'text/html' } })
+      expect(page.body.toString()).toContain('VOUCHER_GATEWAY_URL=https://localhost')
     }
   })
 
@@ -87,9 +90,8 @@ describe.each(kinds)('%s', async kind => {
   })
 
   test('passes GraphQL on, and keeps the connection', async () => {
-    const query = JSON.stringify({
-      query: `{ tenant(id: ${tenantId}) { purchasedVouchers(first: 1) { nodes { id } } } }`,
-    })
+    const document = `{ tenant(id: ${tenantId}) { purchasedVouchers(first: 1) { nodes { id } } } }`
+    const query = JSON.stringify({ query: document })
     const answers = []
     for (let time = 0; time < 2; time++) answers.push(await ask(https, '/graphql', { method: 'POST' }, query))
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
@@ -148,10 +150,8 @@ describe.each(kinds)('%s, while no instance answers', async kind => {
     ['a name that is none', { 'x-request-id': 'a b' }, /^[\da-f]{8}-?([\da-f]{4}-?){3}[\da-f]{12}$/],
   ])('answers a request with %s as the service does when it cannot', async (_, headers, requestId) => {
     const answer = await ask(https, list, { headers })
-    expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([
-      503,
-      { message: 'The service cannot answer just now. Try again in a moment.' },
-    ])
+    const message = 'The service cannot answer just now. Try again in a moment.'
+    expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([503, { message }])
     expect(answer.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(answer.body.length),

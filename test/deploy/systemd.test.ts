@@ -25,7 +25,6 @@ function analyze(file: string, text: string, ...args: string[]) {
   return { status, found: `${stdout}${stderr}`.split('\n').filter(line => line.includes(file)) }
 }
 
-/** Returns the values that a unit gives a setting. */
 const valuesOf = (unit: string, name: string) =>
   [...unit.matchAll(RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
 
@@ -39,8 +38,9 @@ test('both units have the same restrictions', () => {
   expect(restrictionsOf('voucher-gateway-migrate.service')).toBe(restrictionsOf('voucher-gateway.service'))
 })
 
-test('the limits of the unit leave room for the limits of the service', () => {
+test('systemd starts the service again, and the limits of the unit leave room for the limits of the service', () => {
   const unit = read('voucher-gateway.service')
+  expect(valuesOf(unit, 'Restart')).toEqual(['always'])
   const environment = Object.fromEntries(
     valuesOf(unit, 'Environment').flatMap(all => all.split(' ').map(each => each.split(/=(.*)/s))),
   )
