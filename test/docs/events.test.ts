@@ -76,12 +76,10 @@ async function start(language: string, directory: string) {
   return { url: `http://127.0.0.1:${port}/`, ids, stop }
 }
 
+const seconds = () => Math.floor(Date.now() / 1000)
+
 /** Sends a webhook. @returns the status of the answer */
-async function send(
-  url: string,
-  body: string,
-  { by = secret!, time = Math.floor(Date.now() / 1000), signed = body } = {},
-) {
+async function send(url: string, body: string, { by = secret!, time = seconds(), signed = body } = {}) {
   // A repeated event has the same id.
   const id = `msg_${createHash('sha256').update(body).digest('hex')}`
   const signature = `v1a,AAAA ${new Webhook(by).sign(id, new Date(time * 1000), signed)}`
@@ -89,14 +87,12 @@ async function send(
   return (await fetch(url, { method: 'POST', body, headers })).status
 }
 
-test.each(
-  Object.keys(languages),
-)('the receiver in %s reads what changed, and all of the list after a restore', async language => {
+test.each(Object.keys(languages))('the receiver in %s reads what changed, and all after a restore', async language => {
   const directory = createDirectory()
   const { url, ids, stop } = await start(language, directory)
   const seen = (what: string, holds: () => boolean) => until(`${language}: ${what}`, holds, 30_000)
   const first = JSON.stringify(await eventSince('2026-11-30T09:00:00.000000Z'))
-  const now = Math.floor(Date.now() / 1000)
+  const now = seconds()
   const forged = [{ by: `whsec_${'c'.repeat(43)}=` }, { signed: `${first} ` }, { time: now - 400 }, { time: now + 400 }]
   for (const bad of forged) expect(await send(url, first, bad), JSON.stringify(bad)).toBe(400)
   expect((await fetch(url, { method: 'POST', body: first })).status).toBe(400)

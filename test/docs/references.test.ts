@@ -34,7 +34,6 @@ const commandsIn = (text: string) =>
     .map(([, words = '']) => words.replaceAll('\\\n', ' ').trim().split(/\s+/))
     .filter(([name]) => commands.some(command => command.name() === name))
 
-/** Returns what is wrong with a command. */
 function problemOf([name, ...words]: readonly string[], among = commands): string | undefined {
   const command = among.find(each => each.name() === name)
   if (command === undefined) return `${name} is no command`

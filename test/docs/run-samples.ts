@@ -13,7 +13,6 @@ const root = join(import.meta.dirname, '../..')
 /** The samples, which have files in all languages. */
 export const samplesFolder = join(root, 'docs/samples')
 
-/** The extension of a language's samples. */
 export type Extension = (typeof sampleLanguages)[number]['extension']
 
 /** The programs that the samples need, by the package that has them. */
@@ -77,20 +76,17 @@ const commands: Record<Extension, (file: string) => [program: string, ...args: s
   php: file => ['php', '-d', 'display_errors=stderr', `${file}.php`],
 }
 
-/** The output of a sample. */
 export interface SampleRun {
   lines: string[]
   directory: string
 }
 
-/** The options of a run. */
 export interface SampleOptions {
   args?: string[]
   /** The working directory; default: a new one. */
   directory?: string
 }
 
-/** Makes a directory for runs of samples. */
 export const newDirectory = (): string => mkdtempSync(join(place, 'run-'))
 
 /**
@@ -115,6 +111,5 @@ export function runSample(
   })
 }
 
-/** Returns the names of all samples, from their files. */
 export const sampleFiles = (): string[] =>
   readdirSync(samplesFolder, { recursive: true, encoding: 'utf8' }).filter(name => /\.\w+$/.test(name))

@@ -65,7 +65,6 @@ async function expectLines(name: string, lines: unknown[], printed = (given: str
   )
 }
 
-/** Runs the sample for curl. @returns the answer of the service */
 const answerOf = async (name: string) => JSON.parse((await run(name, 'sh')).lines.join(''))
 
 /** Sells vouchers of the venue, which the samples of lists do not read. */
@@ -98,9 +97,7 @@ test('every sample is shown by a guide, in all languages, and every sample that 
   const shown = guides.flatMap(guide =>
     [...readGuide(guide).matchAll(/```samples\n(.*)\n```/g)].map(([, name = '']) => name),
   )
-  expect(sampleFiles().sort()).toEqual(
-    shown.flatMap(name => extensions.map(extension => `${name}.${extension}`)).sort(),
-  )
+  expect(sampleFiles().sort()).toEqual(shown.flatMap(name => extensions.map(each => `${name}.${each}`)).sort())
   const tests = ['events', 'redeeming', 'samples'].map(name => readFileSync(`test/docs/${name}.test.ts`, 'utf8')).join()
   for (const name of shown) expect(tests).toContain(`'${name}'`)
 })
@@ -225,10 +222,8 @@ test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removal
         '120 REF-120 12.5',
       ])
       expect(readCopy(directory).vouchers[120].current_balance, extension).toBe(12.5)
-      const removed = await run('keeping-in-step/removals', extension, {
-        url: `${removals.url}/${extension}`,
-        args: [clock?.now ?? ''],
-      })
+      const options = { url: `${removals.url}/${extension}`, args: [clock?.now ?? ''] }
+      const removed = await run('keeping-in-step/removals', extension, options)
       const lines = deleted.map(({ id }) => `PURCHASED_VOUCHER ${id} DELETED`)
       expect(removed.lines.sort(), extension).toEqual(lines.sort())
     }),

@@ -15,6 +15,5 @@ test('docs/security.md has the ten risks of OWASP, and a test for each guard', (
 
 test.each(rows)('%s', row => {
   const [, file = '', title = ''] = /`(test\/[\w./-]+\.test\.ts)`(?:: "(.+)")? \|$/.exec(row) ?? []
-  const source = readFileSync(file, 'utf8')
-  expect(source).toContain(title === '' ? 'test' : title)
+  expect(readFileSync(file, 'utf8')).toContain(title === '' ? 'test' : title)
 })

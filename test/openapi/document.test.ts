@@ -52,8 +52,7 @@ describe('the document', () => {
       const [media] = Object.values(post?.requestBody?.content ?? {})
       for (const { value } of Object.values(media?.examples ?? {})) {
         const [body, time] = [JSON.stringify(value), Math.floor(Date.now() / 1000)]
-        const signature = new Webhook(secret).sign('msg_1', new Date(time * 1000), body)
-        const values = ['msg_1', String(time), signature]
+        const values = ['msg_1', String(time), new Webhook(secret).sign('msg_1', new Date(time * 1000), body)]
         const request = Object.fromEntries(headers.map((name, index) => [name, values[index]]))
         expect(await verifyWebhook(Buffer.from(body), request, secret)).toEqual(value)
         expect(schemaErrors(media?.schema ?? {}, value)).toBeNull()

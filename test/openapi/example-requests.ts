@@ -18,7 +18,7 @@ export interface ExampleRequest extends Pick<RecordedAnswer, 'operation' | 'summ
 }
 
 /** A voucher that does not expire, so that its resolution stays the same. */
-const redeemable = { reference: 'gift-7wrp-dm8h', qrToken: 'zj5ras5t8g8tyc2rg8n3x45j' }
+const voucher = { reference: 'gift-7wrp-dm8h', qrToken: 'zj5ras5t8g8tyc2rg8n3x45j' }
 
 type More = Omit<ExampleRequest, 'operation' | 'summary'>
 const request = (operation: string, summary: string, more: More = {}): ExampleRequest => ({
@@ -52,10 +52,10 @@ export const exampleRequests: readonly ExampleRequest[] = [
   atTenant('getPurchasedVoucher', 'A void voucher', { path: { voucher: 308 } }),
   atTenant('listMarketingSignups', 'What has changed', since('2026-01-31T08:00:00.000000Z')),
   atTenant('getMarketingSignup', 'A customer', { path: { customer: 87 } }),
-  atTenant('resolveVoucher', 'By reference: redeemable', body({ voucher_reference: redeemable.reference })),
+  atTenant('resolveVoucher', 'By reference: redeemable', body({ voucher_reference: voucher.reference })),
   atTenant('resolveVoucher', 'By QR code, at another tenant: redeemable', {
     path: { tenant: 2 },
-    body: { qr_token: `https://vouchers.example/r/${redeemable.qrToken}` },
+    body: { qr_token: `https://vouchers.example/r/${voucher.qrToken}` },
   }),
   atTenant('resolveVoucher', 'By reference: void', body({ voucher_reference: 'GIFT-ZFBT-WDMV' })),
   request('exportTenants', 'All tenants of a token', { token: 'pair' }),
@@ -76,11 +76,7 @@ export const exampleRequests: readonly ExampleRequest[] = [
     since('2026-02-30', { cursor: 'x', include: 'prices' }),
   ),
   request('listTenants', 'A header that is missing', { options: { headers: { accept: '*/*' } } }),
-  atTenant(
-    'resolveVoucher',
-    'Two vouchers',
-    body({ qr_token: redeemable.qrToken, voucher_reference: redeemable.reference }),
-  ),
+  atTenant('resolveVoucher', 'Two vouchers', body({ qr_token: voucher.qrToken, voucher_reference: voucher.reference })),
   atTenant('resolveVoucher', 'No JSON object', body('GIFT-ZFBT-WDMV')),
   request('listTenants', 'The rate limit is exceeded', { token: 'spent' }),
 ]

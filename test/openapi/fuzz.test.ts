@@ -23,7 +23,6 @@ const operations = apiPaths.flatMap(([path, { get, post }]) => [
   ...(post ? [{ method: 'POST', path, ...post }] : []),
 ])
 
-/** The parts of a request. */
 interface Request {
   operation: OperationObject & { path: string }
   method: string
@@ -82,7 +81,6 @@ const oddRequests = validRequests.chain((request): fc.Arbitrary<Request> => {
   )
 })
 
-/** The operations that were answered with each status. */
 const answered = new Map<number, Set<string>>()
 
 /** Sends a request, whose answer is compared with the document. */
@@ -99,9 +97,7 @@ async function send({ operation, method, ids, query, headers, payload }: Request
   if (isValid) expect(status, response.body).not.toBe(422)
 }
 
-test(`${count} arbitrary requests: no fault, and each answer is as described`, {
-  timeout: 30_000 + count * 30,
-}, async () => {
+test(`${count} requests: no fault, and each answer is as described`, { timeout: 30_000 + count * 30 }, async () => {
   const half = { minLength: together / 2, maxLength: together / 2 }
   const batches = fc.tuple(fc.array(validRequests, half), fc.array(oddRequests, half))
   const property = fc.asyncProperty(batches, async ([valid, odd]) => {

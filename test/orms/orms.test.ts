@@ -9,20 +9,15 @@ import { projected } from '../support/projected.ts'
 import { findRecordProblems } from '../support/record-problems.ts'
 
 const database = await createDatabase()
-const { pool, platform, address } = database
+const { pool, platform } = database
+const { host, port, user, database: name } = database.address
 await createBuilders(database).tenant({ id: 1 })
 // The platform's own column, for optimistic locks.
 await platform`alter table purchased_voucher add column version integer not null default 1`
 
 test.each(['knex', 'sequelize', 'typeorm', 'drizzle'])('%s', async library => {
   const { stdout } = await promisify(execFile)('node', [join(import.meta.dirname, 'write.mjs'), library], {
-    env: {
-      ...process.env,
-      PGHOST: address.host,
-      PGPORT: String(address.port),
-      PGUSER: address.user,
-      PGDATABASE: address.database,
-    },
+    env: { ...process.env, PGHOST: host, PGPORT: `${port}`, PGUSER: user, PGDATABASE: name },
   })
   const held: { id: number; balance: number; version: number } = JSON.parse(stdout)
   const [row] = await platform`

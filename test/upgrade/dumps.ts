@@ -39,15 +39,12 @@ export async function readPromises(sql: Pick<postgres.Sql, 'unsafe'>, withFormer
   return rows.filter(({ comment }) => withFormer || !comment?.startsWith('Former')).map(({ promise }) => promise)
 }
 
-/** The names of the releases that have a dump. */
 export const dumpedReleases = readdirSync(import.meta.dirname)
   .filter(file => file.endsWith('.sql.gz'))
   .map(file => file.slice(0, -'.sql.gz'.length))
 
-/** The file of a release's dump. */
 export const fileOf = (release: string) => join(import.meta.dirname, `${release}.sql.gz`)
 
-/** Reads a dump. */
 export function readDump(release: string): DumpHead & { statements: string } {
   const text = gunzipSync(readFileSync(fileOf(release))).toString()
   const end = text.indexOf('\n')

@@ -3,6 +3,7 @@
  * after the migration, while the platform writes. No request is refused, and no change is lost. With UPGRADE=long the old service is
  * the release itself, and the tables are tables of an adopted platform too, in the database of the gateway or on another server.
  */
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEndpoint } from '../../src/domain/event/endpoint.ts'
@@ -10,6 +11,7 @@ import { startLoad } from '../faults/support/load.ts'
 import type { FaultServer } from '../faults/support/server.ts'
 import { startFaultServer } from '../faults/support/start.ts'
 import { createTestToken, tester } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run, type Service, serve } from '../support/process.ts'
@@ -18,7 +20,6 @@ import { countWaiting, findReordered } from '../webhook/outcome.ts'
 import { startReceiver } from '../webhook/receiver.ts'
 import { dumpedReleases, fileOf, readDump } from './dumps.ts'
 import { changeMapping, copyMapping, createNextRelease, platformChanges, writeChanges } from './next-release.ts'
-import { buildCommitOf } from './old-program.ts'
 
 const isLong = process.env.UPGRADE === 'long'
 const kinds = isLong ? (['plain', 'adopted', 'replicated'] as const) : (['plain'] as const)
@@ -60,6 +61,21 @@ const readSchema = (database: string) =>
       select concat_ws('.', table_name, column_name), concat_ws(' ', data_type, is_nullable, column_default)
       from information_schema.columns where table_schema = 'public' order by name`,
   )
+
+/** Builds the last commit that changed a file. @returns the program to run */
+function buildCommitOf(file: string): string {
+  const root = join(createDirectory(), 'old')
+  const run = (cwd: string, command: string, ...args: string[]) =>
+    execFileSync(command, args, { cwd, encoding: 'utf8', stdio: 'pipe' }).trim()
+  const commit = run('.', 'git', 'log', '-1', '--format=%H', '--', file)
+  run('.', 'git', 'worktree', 'add', '--detach', root, commit)
+  afterFile(() => {
+    run('.', 'git', 'worktree', 'remove', '--force', root)
+  })
+  run(root, 'npm', 'ci', '--prefer-offline')
+  run(root, 'npm', 'run', '-s', 'build')
+  return join(root, 'dist/main.js')
+}
 
 const cases = dumpedReleases.flatMap(release => kinds.map(kind => ({ release, kind })))
 const programs = new Map(isLong ? dumpedReleases.map(release => [release, buildCommitOf(fileOf(release))]) : [])
