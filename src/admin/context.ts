@@ -48,9 +48,7 @@ declare module 'fastify' {
     site: Site
   }
   interface FastifyRequest {
-    /**
-     * The origin under which the browser reaches the service, such as `https://gateway.example.com` (`checkOrigin`).
-     */
+    /** The origin that the browser uses, such as `https://gateway.example.com` (`checkOrigin`). */
     publicOrigin: string
     /** The errors of the posted form, which its page shows, or null. */
     fieldErrors: FieldErrors | null

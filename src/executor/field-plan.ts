@@ -25,10 +25,7 @@ export interface ObjectPlan {
   columnsOf: (layout: ColumnLayout) => readonly (ColumnField | null)[]
 }
 
-/**
- * A field that is a column of a row. `offset` is the index of the bounds of the column, relative to the first bound of
- * the row.
- */
+/** A field that is a column. `offset` is the index of its first bound, relative to the first bound of the row. */
 export interface ColumnField extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omitNull'> {
   offset: number
   writeJson: ColumnCodec['writeJson']
@@ -37,10 +34,7 @@ export interface ColumnField extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omi
 /** The type of a value, without the `!`, and its selection. */
 export type ValuePlan = LeafPlan | ListPlan | ObjectPlan
 
-/**
- * The source of a field's values. A `property` is read and never called; a `default` may be a method, which graphql-js'
- * default resolver calls.
- */
+/** The source of a field's values. graphql-js calls a `default` that is a method; a `property` is only read. */
 export type FieldSource =
   | { kind: 'typename' }
   | { kind: 'property' | 'default'; name: string }
@@ -48,10 +42,7 @@ export type FieldSource =
   /** `column` is the property that it returns when the parent is a row. */
   | { kind: 'resolver'; resolve: GraphQLFieldResolver<unknown, unknown>; column?: string }
 
-/**
- * A field of an object: all nodes of the document with the same response key at this place. Places of one selection
- * share it.
- */
+/** A field of an object: all nodes with the same response key at this place. Places of one selection share it. */
 export interface FieldPlan {
   key: string
   /** `,"key":`, and for `__typename` including the value. */

@@ -25,10 +25,7 @@ import type { ColumnField, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from 
 import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
 
-/**
- * The maximum number of fields that are collected for one plan, with repetitions: a document can merge its fields in
- * exponentially many ways.
- */
+/** The maximum number of fields of a plan, with repetitions: a document can merge exponentially many. */
 const maxCollected = 25_000
 
 /** The plan of a part of an operation, with its size. Null when only graphql-js can run the part. */
@@ -168,10 +165,7 @@ function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['fie
   return direct.kind === 'column' ? { kind: 'resolver', resolve, column: direct.name } : direct
 }
 
-/**
- * Creates a finder that caches the columns of the last layout: the rows of one place nearly always have the same
- * layout.
- */
+/** Creates a finder that caches the last columns: the rows of one place nearly always have the same layout. */
 function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf'] {
   let lastLayout: ColumnLayout | undefined
   let columns: readonly (ColumnField | null)[] = []

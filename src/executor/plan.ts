@@ -39,9 +39,7 @@ const maxVariants = 8
 
 /** The plan for one combination of `@skip` and `@include`. */
 interface Variant {
-  /**
-   * Null when graphql-js has to run the operation: a field returns an interface, or it is a mutation of several fields.
-   */
+  /** Null when graphql-js has to run it: a field returns an interface, or a mutation has several fields. */
   root: ObjectPlan | null
   estimate: Estimate
   estimates: Estimates

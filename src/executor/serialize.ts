@@ -33,10 +33,7 @@ export class Answer {
   }
 }
 
-/**
- * The result of writing a value. For `null` nothing was written. For `failed` the error is recorded, and the caller
- * removes the bytes.
- */
+/** For `null` nothing was written. For `failed` the error is recorded, and the caller removes the bytes. */
 type Outcome = 'written' | 'null' | 'failed'
 
 /**

@@ -39,10 +39,7 @@ export class ParsedDocument {
     return (this.document.tokenCount ?? 0) * memoryOf.token + this.#fields * memoryOf.field
   }
 
-  /**
-   * Plans an operation for the variables of a request, and measures it; null when the operation or its variables are
-   * not valid.
-   */
+  /** Plans an operation for variables, and measures it; null when the operation or its variables are not valid. */
   prepare(
     operation: OperationDefinitionNode,
     variables: Record<string, unknown>,

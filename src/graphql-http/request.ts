@@ -72,9 +72,7 @@ const unreadableParameters: Plugin = {
   },
 }
 
-/**
- * Replaces the id of a trusted document by its text, and stores the parameters in the context instead of running them.
- */
+/** Replaces the id of a trusted document by its text, and stores the parameters in the context without running them. */
 const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
   onParams({ request, params, setParams, setParamsHandler }) {
     const named: GraphQLParams & { documentId?: unknown } = params

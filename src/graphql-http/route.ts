@@ -58,10 +58,7 @@ const mediaTypes = ['application/json', 'application/graphql-response+json', eve
 
 const bodyLimit = 100 * 1024
 
-/**
- * Sends an answer. With `application/json`, a request that fails because of its document has the status 200 (GraphQL over
- * HTTP, §6.4.1).
- */
+/** Sends an answer. For `application/json`, a faulty document has the status 200 (GraphQL over HTTP, §6.4.1). */
 function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string, answer: Answer) {
   const { errors } = answer
   recordErrors(req, errors)

@@ -8,10 +8,7 @@ import type { Reader } from './loaders.ts'
 /** Reads the children of each parent, in the order of the parents. */
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
-/**
- * Loads the children of lists of parents. The calls of one turn of the event loop share a statement. An array of
- * parents that several calls pass is read once.
- */
+/** Loads the children of lists of parents: a statement for each turn. The same array of parents is read once. */
 type ChildLoader<Parent, Child> = DataLoader<readonly Parent[], Child[][]>
 
 /** Reads the children of all lists in one call; a parent that occurs several times is read once. */
@@ -45,10 +42,7 @@ export function childLoader<Parent extends { id: number; tenantId: number }, Chi
     new DataLoader(lists => readLists(parents => readShared(group, records, parents), lists))
 }
 
-/**
- * Returns whether a parent was read at two tenants: then a request could get children that only another request may
- * see.
- */
+/** Returns whether a parent was read at two tenants: a request must not get what only another one may see. */
 function isReadAtTwoTenants(parents: readonly { id: number; tenantId: number }[]): boolean {
   const tenants = new Map<number, number>()
   return parents.some(({ id, tenantId }) => {

@@ -1,13 +1,7 @@
-/**
- * The complexity of fields, from which the size of a document is computed. The rate does not depend on it: see `cost`
- * in `policy.ts`.
- */
+/** The complexity of fields, for the size of a document. The rate counts `cost` (`policy.ts`) instead. */
 import { defaultPageSize, type PageArguments } from '../domain/paging/page.ts'
 
-/**
- * The complexity that a field adds itself, and the maximum number of objects that it returns. Without it, a field adds
- * 1.
- */
+/** What a field adds itself (default: 1), and the maximum number of objects that it returns. */
 interface Complexity {
   field: number
   multiplier: number

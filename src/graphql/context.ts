@@ -35,10 +35,7 @@ export interface Context
   /** Reads records while the caller waits for them. */
   records: RecordSql
   caller: Caller
-  /**
-   * Errors that the transport found. They are reported with all other errors of the input, after scope and permission
-   * (R1).
-   */
+  /** Errors that the transport found. They are reported with the other errors of the input, after permissions (R1). */
   fieldErrors: FieldErrors
   loaders: Loaders
 }

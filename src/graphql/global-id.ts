@@ -9,20 +9,14 @@ export interface GlobalId {
   id: number
 }
 
-/**
- * The maximum length of a text that is decoded, in characters. A field below a list decodes its argument for each
- * record.
- */
+/** The maximum number of characters to decode: a field below a list decodes its argument for each record. */
 const maxGlobalIdLength = 100
 
 /** Encodes a global id: the name of the GraphQL type, and a key that identifies a record of this type. */
 export const encodeGlobalId = (type: string, key: string | number | bigint) =>
   Buffer.from(`${type}:${key}`).toString('base64url')
 
-/**
- * Returns the key of a record in its global id. Records are read through their tenant, so the key names the tenant and
- * the record.
- */
+/** Returns the key of a record in its global id, with its tenant, because records are read through their tenant. */
 export const recordKey = (record: { tenantId: number; id: number }) => `${record.tenantId}.${record.id}`
 
 /** Decodes a global id. Returns null for any other text, even a numeric id. */

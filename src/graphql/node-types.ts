@@ -19,9 +19,7 @@ export const typeNameOf = (noun: string): string => noun.replaceAll(/(?:^| )./g,
 const types = new Map<string, NodeType>()
 let listed = false
 
-/**
- * Adds a type. Throws when the schema has already listed the types, because parts of the schema would lack this type.
- */
+/** Adds a type. @throws when the schema has already listed the types, because parts of it would lack this type */
 export function addNodeType(nodeType: NodeType): void {
   const type = typeNameOf(nodeType.noun)
   if (listed) throw new Error(`schema.ts must import the file of ${type} before removal.ts.`)

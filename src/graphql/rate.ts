@@ -18,10 +18,7 @@ class CountingStore extends Store {
     super()
   }
 
-  /**
-   * Counts this call. The library is configured to allow one call, so it reads the timestamp of a further call as "the
-   * limit is reached".
-   */
+  /** Counts this call. The library allows one call, so a timestamp means that the limit is reached. */
   override async getForIdentity(): Promise<number[]> {
     this.#together ??= this.#begin()
     const step = this.#together

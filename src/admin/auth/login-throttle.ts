@@ -33,10 +33,7 @@ export function createLoginThrottle(sql: Pool) {
   const addresses = counter('address', limits.address)
   const entries = counter('entries', limits.entries)
 
-  /**
-   * Records a failed sign-in in the audit; after 100 entries in a window, one last entry says that further failures are
-   * left out.
-   */
+  /** Records a failed sign-in in the audit; the entry after the 100th of a window says that more are left out. */
   async function recordFailure(actor: Actor, reason: string): Promise<void> {
     const { used } = await entries.hit('all')
     if (used <= limits.entries) return recordFailedSignIn(sql, actor, reason)

@@ -56,10 +56,7 @@ export function findRefusal({ domains, groups, groupsClaim }: SignInConditions, 
   return flaws.join(', and ')
 }
 
-/**
- * Returns the words for a missing claim. Microsoft Entra sends no groups when there are more than 200, only where to
- * read them.
- */
+/** Describes a missing claim. Entra sends only where to read the groups when there are more than 200. */
 const describeMissingClaim = ({ _claim_names: elsewhere }: Claims, claim: string) =>
   typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, claim)
     ? 'is left out, because it has too many values (_claim_names): configure the provider to send only the groups assigned to this application'

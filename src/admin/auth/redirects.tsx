@@ -47,10 +47,7 @@ export const sendRefresh = (reply: FastifyReply, path: string): FastifyReply =>
 /** The maximum length of a `next` that is read, in characters: parsing a host name takes quadratic time. */
 const maxNextLength = 2_000
 
-/**
- * Returns the path that was requested before the sign-in, or the path of the tokens when it is not a page of the
- * administration.
- */
+/** Returns the path that was requested before the sign-in; the path of the tokens for one outside of `/admin`. */
 export function parseNext(text: string | null): string {
   const home = `${adminPath}/tokens`
   if (text === null || text.length > maxNextLength || !URL.canParse(text, 'http://here')) return home

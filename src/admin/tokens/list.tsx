@@ -33,10 +33,7 @@ export const showTokens: Handler = async ({ sql }, request, reply) => {
   return sendPage(reply, <TokenList view={view} page={page} inNeed={inNeed} />)
 }
 
-/**
- * The value of the parameter `state` that lists tokens of every state. Without the parameter, the list has the active
- * tokens.
- */
+/** The value of `status` that lists tokens of every state. Without the parameter, the list has the active tokens. */
 const anyState = 'any'
 
 function readView(query: URLSearchParams): View {

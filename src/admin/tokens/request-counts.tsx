@@ -68,10 +68,7 @@ const colors: Readonly<Record<string, string>> = {
   other: 'unknown',
 }
 
-/**
- * The first words of the names of operations that read. The empty text stands for all other operations. Bars are
- * stacked in this order first.
- */
+/** The first words of operations that read; the empty text is for all others. Bars are stacked in this order first. */
 const verbs = ['List', 'Get', 'Export', '']
 
 /** Returns the label of an operation: `List catalog vouchers` for `ListCatalogVouchers`. */
