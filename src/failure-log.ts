@@ -90,9 +90,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
   }
 
   return {
-    /**
-     * Writes the first failure of a kind immediately, with the stack; counts later failures for the line of the second.
-     */
+    /** Writes the first failure of a kind with its stack; counts later ones for the line of the second. */
     report({ error, message, kind, request }: Failure): void {
       const level = kind === 'fault' ? 'error' : 'warn'
       const { code, statement } = summarizeError(error)

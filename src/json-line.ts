@@ -1,7 +1,4 @@
-/**
- * JSON that stays one line for every reader: some readers also split a text at U+0085, U+2028 and U+2029, which JSON
- * allows.
- */
+/** JSON that stays one line for readers that also split a text at U+0085, U+2028 and U+2029, which JSON allows. */
 import { isAscii } from 'node:buffer'
 
 const lineEnds = /[\u0085\u2028\u2029]/g

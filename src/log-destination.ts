@@ -1,10 +1,7 @@
 import { writeSync } from 'node:fs'
 import type { LogDestination } from './log.ts'
 
-/**
- * The maximum length of the text that waits for a reader of the log, in characters; further lines are dropped and
- * counted.
- */
+/** The maximum number of characters that wait for a reader of the log; further lines are dropped and counted. */
 const maxWaiting = 1_000_000
 
 /** Linux writes at most this many bytes to a pipe as a whole, so that lines of several processes do not mix. */

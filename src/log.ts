@@ -82,10 +82,7 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   }
 }
 
-/**
- * Returns what distinguishes kinds of failures: the code of an error (or its type, if it has no code), and its
- * statement.
- */
+/** Returns what distinguishes kinds of failures: the code of an error, or else its type, and its statement. */
 export function summarizeError(error: unknown): { code: string; statement: string | undefined } {
   if (!(error instanceof Error)) return { code: typeof error, statement: undefined }
   const code = word(Reflect.get(error, 'code')) ?? word(error.name) ?? 'Error'

@@ -24,10 +24,7 @@ import { createTenantScope } from './domain/token/scope.ts'
 import type { Gateway } from './graphql/context.ts'
 import { connectRedis, createRedisCounter } from './redis.ts'
 
-/**
- * The stores that processes share, each with the time that counting may take before this process counts in its own
- * memory, in milliseconds.
- */
+/** The time that counting in a shared store may take before this process counts in its memory, in milliseconds. */
 const timeLimits = { redis: 50, postgres: 100 }
 
 /** The time that a start waits for Redis, in milliseconds. */

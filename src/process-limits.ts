@@ -7,9 +7,7 @@ import { type Reason, ReasonError, reason } from './reasons.ts'
 /** The files that are open while Node loads the modules of `serve`: some 200, and a reserve. */
 const moduleFiles = 256
 
-/**
- * The files of a process without connections (its log, its event loop, the files that it reads), and for each worker.
- */
+/** The files of a process without connections (log, event loop, files that it reads), and of each worker. */
 const files = { own: 64, worker: 4 }
 
 /** The heap for the start, and for each request under way, in MiB, without V8's young generation. */

@@ -51,9 +51,7 @@ interface ServerOptions {
   owner?: Pool
   /** The destination of log lines; default: standard output. */
   log?: LogDestination | undefined
-  /**
-   * The role of this process as a worker of `serve --workers`; default: null, for a process that is the whole service.
-   */
+  /** The role of this process in `serve --workers`; default: null, for a process that is the whole service. */
   role?: WorkerRole | null
   /** The secret of the demo's token, with which its pages sign in; default: this is no demo. */
   demoToken?: string | null

@@ -20,10 +20,7 @@ import {
 import { operationChannel, requestChannel, statementChannel, stepChannel, subscribe } from './channels.ts'
 import { safeName, summarizeError } from './log.ts'
 
-/**
- * Makes spans from now on, if an SDK is registered. Without an SDK it subscribes to nothing, so that traces cost
- * nothing.
- */
+/** Makes spans from now on if an SDK is registered; otherwise it subscribes to nothing, so traces cost nothing. */
 export function startTracing(): void {
   const tracer = trace.getTracer('voucher-gateway')
   // The API returns a proxy while there is no provider.

@@ -7,10 +7,7 @@ const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },
 }
 
-/**
- * The status of a request whose client disconnected before the answer: 499, like in logs of proxies. Only counts use
- * it.
- */
+/** The status, in counts only, of a request whose client disconnected before the answer, as in logs of proxies. */
 export const clientClosedRequest = 499
 
 /**

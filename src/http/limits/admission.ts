@@ -3,10 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OverloadError } from '../errors.ts'
 import { hasBody } from '../text-body.ts'
 
-/**
- * The share of concurrent requests that one operation can take: by default 120, as many as a token may send in a
- * minute.
- */
+/** The share of requests for one operation: by default 120, as many as a token may send in a minute. */
 const shareOfOperation = 0.75
 
 /**

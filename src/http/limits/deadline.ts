@@ -47,10 +47,7 @@ export function enforceDeadline(app: FastifyInstance, { answer, body }: typeof r
   })
 }
 
-/**
- * Fastify would write a line with a stack for each result that comes after the answer. With this logger, such an error
- * counts like other failures.
- */
+/** Counts a result that comes after the answer like other failures; Fastify would write a line with its stack. */
 const logLateResults = ({ failureLog }: FastifyInstance, { log, request }: FastifyReply): FastifyBaseLogger =>
   Object.assign(Object.create(log), {
     warn() {},

@@ -6,19 +6,13 @@ import type { FastifyInstance } from 'fastify'
 import { closeAfterResponse } from './lingering-close.ts'
 import { hasRequest, hasWaitingRequests } from './pipelining.ts'
 
-/**
- * The time that an idle connection stays open after the stop began, in milliseconds: the answer to its next request
- * can close it.
- */
+/** The time for which an idle connection stays open, in milliseconds: the answer to a next request can close it. */
 const idleGraceMs = 500
 
 /** The time that requests under way may take after the listener closes, in milliseconds: longer than their deadline. */
 const requestsTimeoutMs = 5_500
 
-/**
- * The maximum number of turns of the event loop in which the service accepts waiting connections before it stops
- * listening.
- */
+/** The maximum number of turns of the event loop that accept waiting connections before listening stops. */
 const maxAcceptTurns = 1_000
 
 /** Returns the state of a running service that a stop needs. */
@@ -80,10 +74,7 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   clearTimeout(limit)
 }
 
-/**
- * Waits for a turn of the event loop in which no connection was accepted, because closing the socket would reset
- * waiting connections.
- */
+/** Waits for a turn that accepts no connection: closing the socket would reset waiting connections. */
 async function emptyAcceptQueue(draining: Draining): Promise<void> {
   for (let turns = 0, before = -1; before !== draining.accepted && turns < maxAcceptTurns; turns++) {
     before = draining.accepted

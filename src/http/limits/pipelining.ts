@@ -8,10 +8,7 @@ import type { Socket } from 'node:net'
 /** The maximum number of requests of a connection that may wait behind the request under way. Each keeps some 6 kB. */
 const maxWaiting = 100
 
-/**
- * The requests of a connection that wait behind the running one. The map has no entry for a connection without a
- * request.
- */
+/** The requests that wait behind the running one; no entry for a connection without a request. */
 const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>()
 
 /** Returns whether a request of the connection is under way. */

@@ -1,7 +1,4 @@
-/**
- * Time limits of connections and requests, in milliseconds; each ends the connection of a caller that sends or reads
- * nothing.
- */
+/** Time limits, in milliseconds, for callers that send or read nothing: they end the connection. */
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'

@@ -5,9 +5,7 @@ import { visibleCharacter } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { InputSource } from '../operation.ts'
 
-/**
- * Plain types, so that validators of requests accept the same values as the service, even empty texts and `null` (R4).
- */
+/** Plain types, so that validators accept the same values as the service, even empty texts and `null` (R4). */
 const listParameters = {
   updated_since: z
     .string()

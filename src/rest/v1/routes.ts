@@ -5,10 +5,7 @@ import type { RestVersion } from '../register.ts'
 import { catalogQuery, listQuery, noInput, resolveBody } from './input.ts'
 import * as documents from './operations.ts'
 
-/**
- * The contract's eight operations, in its order. Each is a GraphQL document in a `.graphql` file of this folder, with
- * its path and its input.
- */
+/** The contract's eight operations, in its order; their documents are in the `.graphql` files of this folder. */
 export const v1: RestVersion = {
   path: v1Path,
   operations: [
