@@ -47,7 +47,6 @@ export class BodyWriter {
     this.byte(byte.closingBrace)
   }
 
-  /** Writes encoded text. */
   text(text: Buffer): void {
     this.#reserve(text.length)
     scratch.set(text, this.#length)

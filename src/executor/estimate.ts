@@ -1,5 +1,6 @@
 /** Estimates the size of an operation while it is planned, before it runs. */
 import { BREAK, type FieldNode, type GraphQLField, type GraphQLObjectType, visit } from 'graphql'
+import type { CallerLengths } from '../graphql/policy.ts'
 import type { FieldPlan } from './field-plan.ts'
 
 /** The size of a part of an operation. */
@@ -13,13 +14,9 @@ export interface Size {
 /** The size of a part, or the number of the step that computes it for a request. */
 export type Estimate = Size | number
 
-/** The lengths of lists that depend on the caller, by the names in `lengthOf` of policies. */
-export type ListLengths = Readonly<Record<string, number>>
-
-/** The parts of a request that a size may depend on. */
 interface SizedRequest {
   variables: Record<string, unknown>
-  lengths: ListLengths
+  lengths: CallerLengths
 }
 
 type SizeOf = (estimate: Estimate) => Size
@@ -52,7 +49,6 @@ export class Estimates {
   /** Each step comes after the steps that it needs. */
   readonly #steps: Step[] = []
 
-  /** Returns the size of a part for a request. */
   measure(part: Estimate, request: SizedRequest): Size {
     const sizes: Size[] = []
     const sizeOf: SizeOf = estimate => (typeof estimate === 'number' ? sizes[estimate]! : estimate)

@@ -4,13 +4,11 @@ import type { ColumnCodec } from '../db/row/column-codecs.ts'
 import type { ColumnLayout } from '../db/row/row-codec.ts'
 import type { ResolveBatch } from '../graphql/direct-resolver.ts'
 
-/** A scalar or an enum. */
 interface LeafPlan {
   kind: 'leaf'
   type: GraphQLLeafType
 }
 
-/** A list; its items can be lists. */
 export interface ListPlan {
   kind: 'list'
   item: ValuePlan

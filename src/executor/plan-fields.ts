@@ -34,7 +34,6 @@ interface PlannedSelection<Plan> {
   estimate: Estimate
 }
 
-/** The fields to plan, and the conditions. */
 interface Selection {
   shared: Run['shared']
   /** The values of the variables in `@skip` and `@include`. */

@@ -14,7 +14,8 @@ import {
 } from 'graphql'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { type OperationWork, operationChannel } from '../channels.ts'
-import type { Estimate, Estimates, ListLengths, Size } from './estimate.ts'
+import type { CallerLengths } from '../graphql/policy.ts'
+import type { Estimate, Estimates, Size } from './estimate.ts'
 import type { ObjectPlan, ValuePlan } from './field-plan.ts'
 import { FieldPlanner } from './plan-fields.ts'
 import { type Run, resolveLevel, subscribeTo } from './resolve.ts'
@@ -153,8 +154,7 @@ export class BoundOperation {
     return this.variant.root !== null
   }
 
-  /** Returns the size of the request. */
-  measure(lengths: ListLengths): Size {
+  measure(lengths: CallerLengths): Size {
     const { estimate, estimates } = this.variant
     return estimates.measure(estimate, { variables: this.variables, lengths })
   }
@@ -202,7 +202,6 @@ export class BoundOperation {
   }
 }
 
-/** Writes the answer of a resolved operation. */
 function serialize(root: ObjectPlan, level: Level): ExecutionOutcome {
   const answer = new Answer()
   const { body, errors } = answer

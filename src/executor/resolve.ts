@@ -143,7 +143,6 @@ function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unkn
   return items
 }
 
-/** Resolves the items of all lists together. */
 function resolveLists(plan: ListPlan, values: readonly unknown[], position: FieldPosition): MaybePromise<Serialize> {
   const { pathOf, field } = position
   const items: unknown[] = []

@@ -26,7 +26,6 @@ export class Answer {
     return 'failed'
   }
 
-  /** Records the error of a null in a non-null position. */
   failNull(field: FieldPlan, depth: number): 'failed' {
     const name = `${field.parentType.name}.${field.field.name}`
     return this.fail(new Error(`Cannot return null for non-nullable field ${name}.`), field, depth)

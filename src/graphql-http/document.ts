@@ -135,7 +135,6 @@ export function findProblems(text: string): string[] {
   }
 }
 
-/** Returns the message of an error, with its location in the document. */
 function describeError({ message, locations }: GraphQLError): string {
   const [location] = locations ?? []
   return location ? `${message} (line ${location.line}, column ${location.column})` : message

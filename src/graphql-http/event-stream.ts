@@ -9,9 +9,8 @@ import { streamChannel } from '../channels.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { spreadRetryAfter } from '../http/errors.ts'
 import { closeLingering } from '../http/limits/lingering-close.ts'
-import { toBody } from './answer.ts'
 import { recordErrors, retryableOf, showError } from './errors.ts'
-import type { Subscription } from './pipeline.ts'
+import { type Subscription, toBody } from './pipeline.ts'
 
 export const eventStreamType = 'text/event-stream'
 

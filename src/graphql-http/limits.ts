@@ -31,7 +31,6 @@ export const limits = {
    * each error, and a document may cause thousands of errors.
    */
   located: { characters: 8_000, lines: 200 },
-  /** The maximum complexity of the operation that runs. */
   complexity: 25_000,
   /** The maximum number of items of a list in an argument. A list of an enum is at most as long as the enum. */
   listItems: 100,
@@ -39,7 +38,6 @@ export const limits = {
   errors: 10,
 }
 
-/** Returns the maximum number of items that a list of this type may have. */
 function maxItemsOf(type: GraphQLInputType): number {
   const item = getNamedType(type)
   return isEnumType(item) ? Math.min(limits.listItems, item.getValues().length) : limits.listItems
@@ -93,7 +91,6 @@ const shortAliases: ValidationRule = context => ({
   },
 })
 
-/** Rejects literal lists that are longer than their argument allows. */
 const shortLists: ValidationRule = context => ({
   ListValue(list) {
     const type = context.getInputType()

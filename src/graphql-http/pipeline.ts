@@ -8,17 +8,34 @@ import { mapMaybePromise } from '../async/maybe-promise.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import { createContext, type Gateway, isExpensive } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
-import type { Answer } from './answer.ts'
 import { findOperation, ParsedDocument } from './document.ts'
 import { retryableOf, type ShownError, showError } from './errors.ts'
 import { findExcess, findLongList, limits } from './limits.ts'
 import type { GraphqlRequest } from './request.ts'
 
+/** The answer to a request. Without data the request has failed as a whole, and nothing has run. */
+export interface Answer {
+  /** JSON text in UTF-8. */
+  data: Buffer | null
+  errors: readonly ShownError[]
+}
+
+/**
+ * Returns the body of an answer, a line of JSON.
+ *
+ * @param members the text of further members; an answer without data and errors needs at least one member
+ */
+export function toBody({ data, errors }: Answer, ...members: string[]): Buffer {
+  if (errors.length > 0) members.unshift(`"errors":${JSON.stringify(errors.map(({ body }) => body))}`)
+  const others = members.join(',')
+  if (!data) return Buffer.from(`{${others}}`)
+  return Buffer.concat([Buffer.from('{"data":'), data, Buffer.from(others === '' ? '}' : `,${others}}`)])
+}
+
 /** A subscription that has begun. */
 export interface Subscription {
   /** The events; end them with `return`. */
   events: AsyncIterator<unknown>
-  /** Returns the answer to an event. */
   answer: (event: unknown) => Answer | Promise<Answer>
 }
 

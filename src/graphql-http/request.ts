@@ -15,7 +15,6 @@ export interface GraphqlRequest {
   mayStream: boolean
 }
 
-/** The parameters of a request. */
 type Parameters = Omit<GraphqlRequest, 'mayStream'>
 
 const parameters = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])

@@ -9,10 +9,9 @@ import { type Authenticate, writeRateHeaders } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { readTextBodies } from '../http/text-body.ts'
-import { type Answer, toBody } from './answer.ts'
 import { recordErrors, showError, toErrorsBody, writeRetryAfter } from './errors.ts'
 import { EventStreams, eventStreamType, toWholeStream, writeStreamHeaders } from './event-stream.ts'
-import { createPipeline } from './pipeline.ts'
+import { type Answer, createPipeline, toBody } from './pipeline.ts'
 import { createRequestReader } from './request.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
@@ -77,7 +76,6 @@ function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string,
 }
 
 interface GraphqlOptions {
-  /** The documents that requests may name by their id. */
   documents: TrustedDocuments
   /** Aborted when the service is about to stop. */
   stopping: AbortSignal

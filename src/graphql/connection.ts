@@ -26,7 +26,6 @@ type ListedRecord = { id: number; updatedAt: Instant }
 
 type SourcePage<Row> = RecordPage<Row> & Partial<KeyedPage<Row>>
 
-/** Reads a page of a list, and its length. */
 interface Source<Row> {
   page: (window: PageWindow) => Promise<SourcePage<Row>>
   /** Counts the whole list exactly; null when the list has a filter or the records of several tenants. */

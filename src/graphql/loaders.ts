@@ -8,7 +8,6 @@ import type { Caller } from '../domain/token/caller.ts'
 export interface Reader {
   /** Reads and writes everything except records, at the primary. */
   sql: Sql
-  /** Reads records. */
   records: RecordSql
   pool: RecordPool
   caller: Caller

@@ -2,29 +2,21 @@ import { notFound, orNotFound } from '../domain/errors.ts'
 import { builder } from './builder.ts'
 import { recordComplexity, unitComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
-import { type GlobalId, parseGlobalId } from './global-id.ts'
-import { findNodeType, type NodeType, typeNameOf } from './node-types.ts'
+import { parseGlobalId } from './global-id.ts'
+import { findNodeType, typeNameOf } from './node-types.ts'
 import { requirePermissions } from './policy.ts'
 
-/** A record that the caller may ask for. */
-interface AuthorisedLoaders {
-  nodeType: NodeType
-  place: GlobalId
-}
-
-/** Finds the type and the place of a record; throws `FORBIDDEN` or `NOT_FOUND` when the caller may not ask for it. */
-async function authorise(context: Context, id: string): Promise<AuthorisedLoaders> {
+/** Returns a function that fetches a record. @throws `FORBIDDEN` or `NOT_FOUND` when the caller may not ask for it */
+async function authorise(context: Context, id: string): Promise<() => Promise<object>> {
   const place = parseGlobalId(id)
   const nodeType = place && findNodeType(place.type)
   if (!nodeType) throw notFound('record')
   requirePermissions(context, nodeType.permissions)
   if (!(await context.scope.includes(context.caller.token, place.tenantId))) throw notFound('record')
-  return { nodeType, place }
-}
-
-async function fetchRecord(context: Context, { nodeType, place }: AuthorisedLoaders): Promise<object> {
-  const record = orNotFound('record')(await nodeType.find(context, place))
-  return Object.assign(record, { __typename: typeNameOf(nodeType.noun) })
+  return async () => {
+    const record = orNotFound('record')(await nodeType.find(context, place))
+    return Object.assign(record, { __typename: typeNameOf(nodeType.noun) })
+  }
 }
 
 builder.queryFields(t => ({
@@ -35,7 +27,7 @@ builder.queryFields(t => ({
     args: { id: t.arg.id({ required: true, description: 'A global id: the value of an `id` field.' }) },
     policy: { cost: 1 },
     complexity: recordComplexity,
-    resolve: async (_root, { id }, context) => fetchRecord(context, await authorise(context, id)),
+    resolve: async (_root, { id }, context) => (await authorise(context, id))(),
   }),
 
   nodes: t.field({
@@ -51,7 +43,7 @@ builder.queryFields(t => ({
     resolve: (_root, { ids }, context) => {
       const authorised = ids.map(id => authorise(context, id))
       const settled = Promise.allSettled(authorised)
-      return authorised.map(one => settled.then(async () => fetchRecord(context, await one)))
+      return authorised.map(one => settled.then(async () => (await one)()))
     },
   }),
 }))

@@ -31,7 +31,6 @@ interface Policy {
   lengthOf?: keyof CallerLengths
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
   tenant?: (args: Record<string, unknown>) => number
-  /** The permissions, all of which the token must have. */
   permissions?: readonly Permission[]
 }
 
@@ -88,6 +87,8 @@ declare global {
   }
 }
 
+type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
+
 class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   /** The fields with a policy, and the resolvers and subscribers that check one. */
   readonly #fields: { type: string; name: string; checkedBy: 'resolve' | 'subscribe' }[] = []
@@ -112,10 +113,7 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return schema
   }
 
-  override wrapResolve(
-    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
-    field: PothosOutputFieldConfig<Types>,
-  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+  override wrapResolve(resolver: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
     const policy = field.pothosOptions.policy
     if (!policy || field.kind === 'Subscription') {
       const { pothosExposedField: exposed, pothosOriginalResolve: original } = field.extensions ?? {}
@@ -128,16 +126,13 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   override wrapSubscribe(
-    subscriber: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
+    subscriber: Resolver<Types> | undefined,
     { pothosOptions: { policy } }: PothosOutputFieldConfig<Types>,
-  ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
+  ): Resolver<Types> | undefined {
     return policy && subscriber ? this.#guard(policy, subscriber) : subscriber
   }
 
-  #guard(
-    { cost = 0, tenant, permissions = [] }: Policy,
-    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
-  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+  #guard({ cost = 0, tenant, permissions = [] }: Policy, resolver: Resolver<Types>): Resolver<Types> {
     const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = (parent, args, context, info) => {
       const authorise = () => requireAccess(context, tenant?.(args) ?? null, permissions)
       const resolve = () => resolver(parent, args, context, info)
@@ -145,7 +140,7 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       return mapMaybePromise(spending ? spending.then(authorise) : authorise(), resolve)
     }
     this.#guarded.add(guarded)
-    return guarded as GraphQLFieldResolver<unknown, Types['Context'], object>
+    return guarded as Resolver<Types>
   }
 }
 

@@ -34,18 +34,17 @@ const namePermissions = ['redeem_vouchers'] as const
 
 export const PurchasedVoucher = record
 
-builder.objectField(PurchasedVoucher, 'recipientName', t =>
-  t.string({
+const dayLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findDays(records, ids))
+
+builder.objectFields(PurchasedVoucher, t => ({
+  recipientName: t.string({
     nullable: true,
     description: `The name of its recipient.${describePermissions(namePermissions)}`,
     policy: { permissions: namePermissions },
     resolve: ({ recipient }) => recipient,
   }),
-)
-
-// The field costs no quota unit (R28), because it adds only 1 ms to a page of 50 vouchers, which takes 3 ms.
-builder.objectField(PurchasedVoucher, 'product', t =>
-  t.field({
+  // It costs no quota unit (R28), because it adds only 1 ms to a page of 50 vouchers, which takes 3 ms.
+  product: t.field({
     type: CatalogVoucher,
     nullable: true,
     description:
@@ -57,7 +56,14 @@ builder.objectField(PurchasedVoucher, 'product', t =>
       return id === null ? null : findAuthorisedProduct(id, context)
     },
   }),
-)
+  status: t.field({
+    type: VoucherStatus,
+    nullable: true,
+    description: "Its status today in its tenant's time zone, by the rules of a resolution.",
+    resolve: async (voucher, _args, { loaders }) =>
+      statusOf(voucher, orNotFound('tenant')(await loaders.get(dayLoader).load(voucher.tenantId))),
+  }),
+}))
 
 /** Reads the arguments of the list of a product's vouchers. @param id null to estimate the cost */
 const ofProduct = (args: Parameters<typeof readSearchArguments>[1], id: number | null): SearchArguments => {
@@ -84,16 +90,4 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
     },
     connection,
   ),
-)
-
-const dayLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findDays(records, ids))
-
-builder.objectField(PurchasedVoucher, 'status', t =>
-  t.field({
-    type: VoucherStatus,
-    nullable: true,
-    description: "Its status today in its tenant's time zone, by the rules of a resolution.",
-    resolve: async (voucher, _args, { loaders }) =>
-      statusOf(voucher, orNotFound('tenant')(await loaders.get(dayLoader).load(voucher.tenantId))),
-  }),
 )

@@ -1,7 +1,10 @@
 import DataLoader from 'dataloader'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { orNotFound } from '../domain/errors.ts'
 import type { PageWindow } from '../domain/paging/page.ts'
+import { type ChildrenRequest, countChildTenants, listChildTenants } from '../domain/tenant/children.ts'
 import {
+  childList,
   countGrantedTenants,
   findTenants,
   listTenants,
@@ -31,7 +34,7 @@ const pageLoader = ({ records, caller }: Reader) =>
   )
 
 /** Returns the row of a tenant. Throws `NOT_FOUND` when the tenant no longer exists. */
-export const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
+const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
   'name' in source ? source : loaders.get(tenantLoader).load(source.id).then(orNotFound('tenant'))
 
 /** The type `Tenant`. The lists of a tenant are fields that `addResource` adds. */
@@ -51,10 +54,7 @@ addNodeType({
   find: async (_context, { id }) => ({ id }),
 })
 
-export const TenantConnection = builder.connectionObject(
-  { type: Tenant, name: 'TenantConnection' },
-  { name: 'TenantEdge' },
-)
+const TenantConnection = builder.connectionObject({ type: Tenant, name: 'TenantConnection' }, { name: 'TenantEdge' })
 
 builder.queryFields(t => ({
   tenants: t.connection(
@@ -81,4 +81,40 @@ builder.queryFields(t => ({
     policy: { tenant: ({ id }) => requireTenantId(id) },
     resolve: (_, args) => ({ id: requireTenantId(args.id) }),
   }),
+}))
+
+const childrenLoader = ({ records, caller }: Reader) =>
+  createPageLoader((wanted: readonly ChildrenRequest[]) => listChildTenants(records, caller.token, wanted))
+
+const countLoader = ({ records, caller }: Reader) =>
+  new DataLoader((parentIds: readonly number[]) => countChildTenants(records, caller.token, parentIds))
+
+builder.objectFields(Tenant, t => ({
+  parent: t.field({
+    type: Tenant,
+    nullable: true,
+    description:
+      'The tenant above it. Null when there is none, or the token is not authorised for it; `parentId` shows which.',
+    resolve: (tenant, _args, context) =>
+      mapMaybePromise(rowOf(tenant, context), ({ parentId: id }) =>
+        id === null
+          ? null
+          : mapMaybePromise(context.scope.includes(context.caller.token, id), included => (included ? { id } : null)),
+      ),
+  }),
+  children: t.connection(
+    {
+      type: Tenant,
+      nullable: true,
+      description: 'The tenants directly below it that the token is authorised for, by `name` in any case, then `id`.',
+      policy: { cost: 1 },
+      complexity: pageComplexity,
+      resolve: ({ id: parentId }, args, context) =>
+        readConnection(context, childList(parentId), args, {
+          page: window => context.loaders.get(childrenLoader).load({ parentId, window }),
+          total: () => context.loaders.get(countLoader).load(parentId),
+        }),
+    },
+    TenantConnection,
+  ),
 }))

@@ -10,9 +10,15 @@ import { unitComplexity } from '../complexity.ts'
 import type { Context } from '../context.ts'
 import { describePermissions } from '../node-types.ts'
 import { Tenant } from '../tenant.ts'
-import { ConsentPeriod, FigurePeriod, OutstandingFigure, SalesFigure, StatusFigure } from './figure-types.ts'
+import {
+  ConsentPeriod,
+  FigurePeriod,
+  OutstandingFigure,
+  ProductFigure,
+  SalesFigure,
+  StatusFigure,
+} from './figure-types.ts'
 import { figuresLoader } from './loader.ts'
-import { ProductFigure } from './product-figure.ts'
 
 /**
  * The cost of figures in quota units (R28): a unit stands for at most 16 ms of a core of PostgreSQL, measured by `npm
