@@ -1,6 +1,6 @@
 // `GET /dashboard`: a page that asks the GraphQL API with the viewer's own token. Everything comes from the service.
 import type { FastifyInstance } from 'fastify'
-import { assetsPath, dashboardPath } from '../http/paths.ts'
+import { dashboardPath } from '../http/paths.ts'
 import { HtmlPage, pageHeaders, sendHtml } from '../pages/html-page.tsx'
 import type { Site } from '../pages/site.ts'
 
@@ -12,21 +12,18 @@ export const registerDashboard = (app: FastifyInstance, site: Site): void => {
   app.get(dashboardPath, (_request, reply) => sendHtml(reply.headers(headers), <DashboardPage site={site} />))
 }
 
-function DashboardPage({ site }: { site: Site }) {
-  const head = (
-    <>
-      <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-      <link rel="stylesheet" href={`${assetsPath}/dashboard.css`} />
-      <script src={`${assetsPath}/dashboard.js`} type="module" />
-    </>
-  )
-  return (
-    <HtmlPage title="Dashboard · Voucher Gateway" site={site} page="Dashboard" head={head}>
-      <div id="dashboard" data-admin={site.adminAddress}>
-        <noscript>
-          <main id="main">The dashboard needs JavaScript.</main>
-        </noscript>
-      </div>
-    </HtmlPage>
-  )
-}
+const DashboardPage = ({ site }: { site: Site }) => (
+  <HtmlPage
+    title="Dashboard · Voucher Gateway"
+    site={site}
+    page="Dashboard"
+    styles={['base', 'dashboard']}
+    modules={['dashboard']}
+  >
+    <div id="dashboard" data-admin={site.adminAddress}>
+      <noscript>
+        <main id="main">The dashboard needs JavaScript.</main>
+      </noscript>
+    </div>
+  </HtmlPage>
+)

@@ -10,77 +10,35 @@ export interface Guide {
   summary: string
 }
 
-/** The guides in the order in which they are read. */
-export const guides: readonly Guide[] = [
-  {
-    slug: 'quick-start',
-    title: 'Quick start',
-    summary: 'From a token to the first vouchers, in curl, TypeScript, Python or PHP.',
-  },
-  {
-    slug: 'authentication',
-    title: 'Authentication and permissions',
-    summary: 'The bearer token, the tenants that it reaches, and the permission of each operation.',
-  },
-  {
-    slug: 'paging',
-    title: 'Paging',
-    summary: 'Read a list page by page: the cursor, the order and the filter by time.',
-  },
-  {
-    slug: 'keeping-in-step',
-    title: 'Keeping a copy in step',
-    summary: 'Read only what changed, learn what was removed, and miss nothing.',
-  },
-  {
-    slug: 'sync',
-    title: 'The command sync',
-    summary: 'Let a command keep the copy, in files, in SQLite or in PostgreSQL.',
-  },
-  {
-    slug: 'events',
-    title: 'Events',
-    summary: 'Learn when a list has changed: choose between polling, sync, webhooks and the stream.',
-  },
-  {
-    slug: 'bulk-export',
-    title: 'Bulk export',
-    summary: 'Read a whole list in one response, for the first copy or a full pass.',
-  },
-  {
-    slug: 'resolving-a-voucher',
-    title: 'Resolving a voucher',
-    summary: 'Learn whether a voucher may be redeemed here, and what it is worth.',
-  },
-  {
-    slug: 'redeeming',
-    title: 'Redeeming a voucher',
-    summary: 'For the platform: check the token of a resolution, and take the amount once.',
-  },
-  {
-    slug: 'figures',
-    title: 'Figures for dashboards',
-    summary: 'Ask what was sold, what is outstanding and what expires, counted by the service.',
-  },
-  { slug: 'errors', title: 'Errors', summary: 'Every message that the service answers with, and what to do.' },
-  { slug: 'rate-limits', title: 'Rate limits', summary: 'How requests are counted, and how to wait after status 429.' },
-  {
-    slug: 'versioning',
-    title: 'Versioning and deprecation',
-    summary: 'What can change within v1, what cannot, and how a version ends.',
-  },
-  {
-    slug: 'fields',
-    title: 'Fields of v1',
-    summary: 'Every record of REST v1, with the type and the meaning of each field.',
-  },
-  {
-    slug: 'graphql-types',
-    title: 'Types of GraphQL',
-    summary: 'Every type of the schema, with its fields, arguments and values.',
-  },
-  { slug: 'changelog', title: 'Changelog', summary: 'What has changed for those who use or run the service.' },
+const texts: readonly (readonly [slug: string, title: string, summary: string])[] = [
+  ['quick-start', 'Quick start', 'From a token to the first vouchers, in curl, TypeScript, Python or PHP.'],
+  [
+    'authentication',
+    'Authentication and permissions',
+    'The bearer token, the tenants that it reaches, and the permission of each operation.',
+  ],
+  ['paging', 'Paging', 'Read a list page by page: the cursor, the order and the filter by time.'],
+  ['keeping-in-step', 'Keeping a copy in step', 'Read only what changed, learn what was removed, and miss nothing.'],
+  ['sync', 'The command sync', 'Let a command keep the copy, in files, in SQLite or in PostgreSQL.'],
+  ['events', 'Events', 'Learn when a list has changed: choose between polling, sync, webhooks and the stream.'],
+  ['bulk-export', 'Bulk export', 'Read a whole list in one response, for the first copy or a full pass.'],
+  ['resolving-a-voucher', 'Resolving a voucher', 'Learn whether a voucher may be redeemed here, and what it is worth.'],
+  ['redeeming', 'Redeeming a voucher', 'For the platform: check the token of a resolution, and take the amount once.'],
+  [
+    'figures',
+    'Figures for dashboards',
+    'Ask what was sold, what is outstanding and what expires, counted by the service.',
+  ],
+  ['errors', 'Errors', 'Every message that the service answers with, and what to do.'],
+  ['rate-limits', 'Rate limits', 'How requests are counted, and how to wait after status 429.'],
+  ['versioning', 'Versioning and deprecation', 'What can change within v1, what cannot, and how a version ends.'],
+  ['fields', 'Fields of v1', 'Every record of REST v1, with the type and the meaning of each field.'],
+  ['graphql-types', 'Types of GraphQL', 'Every type of the schema, with its fields, arguments and values.'],
+  ['changelog', 'Changelog', 'What has changed for those who use or run the service.'],
 ]
+
+/** The guides in the order in which they are read. */
+export const guides: readonly Guide[] = texts.map(([slug, title, summary]) => ({ slug, title, summary }))
 
 /** The placeholder in the guides for the address of the service. */
 export const originPlaceholder = 'https://gateway.example.com'

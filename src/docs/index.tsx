@@ -44,7 +44,7 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
           .type('text/html; charset=utf-8')
           .send(html.replaceAll(originPlaceholder, config.publicUrl ?? requestOrigin(request)))
       })
-      // People type it so.
+      // People type the address with a slash.
       scope.get(`${path}/`, async (_request, reply) => reply.redirect(path, 308))
     }
 

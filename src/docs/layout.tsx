@@ -1,24 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { assetsPath, docsPath } from '../http/paths.ts'
 import { HtmlPage, type HtmlPageProps } from '../pages/html-page.tsx'
-import type { Site } from '../pages/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides } from './guides.ts'
 
 export const referencePath = `${docsPath}/reference`
 export const docsSearchPath = `${docsPath}/search`
 
-/** The stylesheets and the script of the pages with text: the reference has its own. */
-const guideHead = (
-  <>
-    <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-    <link rel="stylesheet" href={`${assetsPath}/guides.css`} />
-    {/* Not deferred: it chooses the language of the samples before the page is shown. */}
-    <script src={`${assetsPath}/guides.js`} />
-    <script src={`${assetsPath}/copy.js`} type="module" />
-    <script src={`${assetsPath}/search.js`} type="module" />
-  </>
-)
+/** Not deferred, because it chooses the language of the samples before the page is shown. */
+const guideScript = <script src={`${assetsPath}/guides.js`} />
 
 interface FrameProps extends HtmlPageProps {
   /** The entry of the second row of the header that is marked as current. */
@@ -37,22 +27,25 @@ export const Frame = ({ section, ...page }: FrameProps) => (
   />
 )
 
-interface TextPageProps {
-  title: string
-  description?: string
-  site: Site
+interface TextPageProps extends Pick<HtmlPageProps, 'title' | 'description' | 'site' | 'children'> {
   /** The slug of the guide, or the path of another page; null for the overview. */
   current: string | null
   /** The words in the field of the search; default: none. */
   query?: string
   /** The column at the right of the text. Without this column the text is wider. */
   aside?: ComponentChildren
-  children: ComponentChildren
 }
 
 /** A page with text, and the list of guides at its left. */
 export const TextPage = ({ title, description, site, current, query, aside, children }: TextPageProps) => (
-  <Frame title={`${title} · Voucher Gateway`} {...{ description, site }} section="guides" head={guideHead}>
+  <Frame
+    title={`${title} · Voucher Gateway`}
+    {...{ description, site }}
+    section="guides"
+    styles={['base', 'guides']}
+    modules={['copy', 'search']}
+    head={guideScript}
+  >
     <div class="columns">
       <Sidebar current={current} query={query} />
       <main id="main" class={aside ? 'text' : 'text full'}>

@@ -4,7 +4,6 @@ import MiniSearch, { type Options } from 'minisearch'
 import { docsPath } from '../http/paths.ts'
 import { synonyms } from './synonyms.ts'
 
-/** A part of a guide. */
 export interface Section {
   /** The guide of the section, with the anchor of the heading: `paging#cursors`. */
   id: string
@@ -15,7 +14,6 @@ export interface Section {
   text: string
 }
 
-/** A section that was found. */
 export interface Match {
   address: string
   title: string

@@ -14,7 +14,6 @@ const headers = editorPageHeaders("worker-src 'self'")
 
 interface GraphiqlOptions {
   site: Site
-  /** True when only trusted documents run. */
   trustedOnly: boolean
   /** The voucher that the examples resolve; null when the reader has to name a voucher. */
   voucher: ExampleVoucher | null
@@ -31,7 +30,6 @@ const asset = (name: string) => `${assetsPath}/${name}`
 /** Returns the settings with which `start-graphiql.js` starts GraphiQL. */
 const settings = ({ site, voucher }: GraphiqlOptions) => ({
   endpoint: graphqlPath,
-  /** The document that reads the name of a token. */
   tokenDocument: GraphiqlToken,
   adminAddress: site.adminAddress,
   workers: {
@@ -49,16 +47,20 @@ function GraphiqlPage(options: GraphiqlOptions) {
   const data = JSON.stringify(settings(options)).replaceAll('<', '\\u003c')
   const head = (
     <>
-      <link rel="stylesheet" href={asset('graphiql.css')} />
-      <link rel="stylesheet" href={asset('graphiql-page.css')} />
       <script id="settings" type="application/json" dangerouslySetInnerHTML={{ __html: data }} />
       <script src={asset('monaco.js')} defer />
       <script src={asset('graphiql.js')} defer />
-      <script src={asset('start-graphiql.js')} type="module" />
     </>
   )
   return (
-    <HtmlPage title="GraphiQL · Voucher Gateway" site={options.site} page="GraphiQL" head={head}>
+    <HtmlPage
+      title="GraphiQL · Voucher Gateway"
+      site={options.site}
+      page="GraphiQL"
+      styles={['graphiql', 'graphiql-page']}
+      modules={['start-graphiql']}
+      head={head}
+    >
       <section id="token-bar" aria-label="Sign-in">
         <form id="token-form" hidden>
           <label for="token">Token</label>

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { notFound } from '../domain/errors.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { requestOrigin } from '../http/origin.ts'
-import { assetsPath, graphiqlPath, graphqlPath, openApiPath, tillPath, v1Path } from '../http/paths.ts'
+import { graphiqlPath, graphqlPath, openApiPath, tillPath, v1Path } from '../http/paths.ts'
 import { Facts } from '../pages/facts.tsx'
 import { HtmlPage, purpose, sendHtml, textPageHeaders } from '../pages/html-page.tsx'
 import { type Site, type SitePage, sitePagesOf } from '../pages/site.ts'
@@ -64,9 +64,8 @@ interface LandingPageProps {
 }
 
 function LandingPage({ config, site, origin }: LandingPageProps) {
-  const head = <link rel="stylesheet" href={`${assetsPath}/base.css`} />
   return (
-    <HtmlPage title="Voucher Gateway" site={site} page="home" head={head}>
+    <HtmlPage title="Voucher Gateway" site={site} page="home">
       <main id="main" class="text">
         <h1>Voucher Gateway</h1>
         <p>{purpose}</p>

@@ -13,13 +13,25 @@ export interface HtmlPageProps extends SiteHeaderProps {
   title: string
   /** The text in search engines and previews of links; default: the purpose of the service. */
   description?: string | undefined
-  /** The stylesheets and scripts of this page, after the style sheets and scripts of all pages. */
-  head: ComponentChildren
+  /** The names of its style sheets, after the sheet of all pages; default: `base`. */
+  styles?: string[]
+  /** The names of its modules, which run after the scripts in `head`; default: none. */
+  modules?: string[]
+  /** Further elements of its HTML head. */
+  head?: ComponentChildren
   children: ComponentChildren
 }
 
 /** A whole page with the header of all pages. Preact escapes all texts and attributes. */
-export const HtmlPage = ({ title, description = purpose, head, children, ...header }: HtmlPageProps) => (
+export const HtmlPage = ({
+  title,
+  description = purpose,
+  styles = ['base'],
+  modules = [],
+  head,
+  children,
+  ...header
+}: HtmlPageProps) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -28,9 +40,14 @@ export const HtmlPage = ({ title, description = purpose, head, children, ...head
       <title>{title}</title>
       <meta name="description" content={description} />
       <link rel="icon" href={`${assetsPath}/icon.svg`} type="image/svg+xml" />
-      <link rel="stylesheet" href={`${assetsPath}/site.css`} />
+      {['site', ...styles].map(name => (
+        <link rel="stylesheet" href={`${assetsPath}/${name}.css`} />
+      ))}
       <script src={`${assetsPath}/site.js`} type="module" />
       {head}
+      {modules.map(name => (
+        <script src={`${assetsPath}/${name}.js`} type="module" />
+      ))}
     </head>
     <body>
       <SiteHeader {...header} />

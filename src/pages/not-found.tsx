@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { namesMediaType } from '../http/headers.ts'
-import { assetsPath } from '../http/paths.ts'
 import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
 import type { Site } from './site.ts'
 
@@ -13,9 +12,8 @@ export const wantsPage = ({ method, url, headers: { accept = '' } }: FastifyRequ
 
 /** Answers with the page, and status 404. */
 export function sendNotFoundPage(reply: FastifyReply, site: Site): FastifyReply {
-  const head = <link rel="stylesheet" href={`${assetsPath}/base.css`} />
   const page = (
-    <HtmlPage title="Not found · Voucher Gateway" site={site} head={head}>
+    <HtmlPage title="Not found · Voucher Gateway" site={site}>
       <main id="main" class="text">
         <h1>Not found</h1>
         <p>

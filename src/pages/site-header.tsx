@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { dashboardPath } from '../http/paths.ts'
 import { type Site, type SitePage, sitePagesOf } from './site.ts'
 
-/** The content that a page adds to the header. */
 export interface SiteHeaderProps {
   site: Site
   /** The link that is marked as current: its name, or `home` for the page at `/`; default: none. */

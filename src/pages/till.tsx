@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { demoTenant } from '#demo'
-import { assetsPath, tillPath } from '../http/paths.ts'
+import { tillPath } from '../http/paths.ts'
 import { compressedFile } from './compressed-file.ts'
 import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
 import type { Site } from './site.ts'
@@ -27,16 +27,7 @@ export function registerTill(app: FastifyInstance, site: Site, platform: string)
 }
 
 const TillPage = ({ site }: { site: Site }) => (
-  <HtmlPage
-    title="Till"
-    site={site}
-    head={
-      <>
-        <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-        <script src={`${tillPath}/till.js`} type="module" />
-      </>
-    }
-  >
+  <HtmlPage title="Till" site={site} head={<script src={`${tillPath}/till.js`} type="module" />}>
     <main id="main" class="text" data-tenant={demoTenant.tenantId}>
       <h1>Till</h1>
       <p>

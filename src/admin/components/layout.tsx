@@ -8,7 +8,6 @@ import type { Site } from '../../pages/site.ts'
 
 interface AdminRequestContext {
   site: Site
-  /** The administrator who is signed in, or null. */
   administrator: Administrator | null
   csrfToken(): string
   /** A message that is shown once, about the action that just succeeded. */
@@ -50,14 +49,6 @@ interface LayoutProps {
 /** A page of the API access page: its header, its heading and the flash message. */
 export function Layout({ title, section, actions, narrow = false, children }: LayoutProps) {
   const { site, administrator, flash } = useRequestContext()
-  const head = (
-    <>
-      <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-      <link rel="stylesheet" href={`${assetsPath}/admin.css`} />
-      <script src={`${assetsPath}/copy.js`} type="module" />
-      <script src={`${assetsPath}/submit-once.js`} defer />
-    </>
-  )
   const links = sections.map(({ name, label }) => ({
     label,
     address: `${adminPath}/${name}`,
@@ -70,7 +61,9 @@ export function Layout({ title, section, actions, narrow = false, children }: La
       page="API access"
       sections={administrator ? links : undefined}
       account={<div class="account">{administrator && <SignOutForm email={administrator.email} />}</div>}
-      head={head}
+      styles={['base', 'admin']}
+      modules={['copy']}
+      head={<script src={`${assetsPath}/submit-once.js`} defer />}
     >
       <main id="main" class={narrow ? 'narrow' : undefined}>
         <div class="heading">
