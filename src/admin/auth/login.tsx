@@ -3,13 +3,12 @@ import { verifyCredentials } from '../../domain/administrator/administrator-pass
 import { signOut } from '../../domain/administrator/session.ts'
 import { badInput } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/client-address.ts'
-import { EmailField, ErrorSummary } from '../components/field.tsx'
+import { EmailField, ErrorSummary, PasswordField } from '../components/field.tsx'
 import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
 import { actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
 import { findForm, formBody, queryParameters, textField } from '../form-body.ts'
 import { DemoSignIn } from './demo.tsx'
 import { NoAdministratorYet } from './first-administrator.tsx'
-import { PasswordField } from './password-fields.tsx'
 import {
   deleteBrowserSession,
   endSession,

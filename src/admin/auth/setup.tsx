@@ -5,12 +5,11 @@ import { passwordErrors } from '../../domain/administrator/password.ts'
 import { badInput, throwIfErrors } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import { adminPath } from '../../http/paths.ts'
-import { EmailField, ErrorSummary } from '../components/field.tsx'
+import { EmailField, ErrorSummary, HiddenEmail, NewPasswordFields } from '../components/field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
 import { type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { AdminCreateCommand } from './first-administrator.tsx'
-import { HiddenEmail, NewPasswordFields } from './password-fields.tsx'
 import { signIn } from './session.ts'
 
 type SetupHandler = Handler<{ secret: string }>

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { type ComponentChildren, h } from 'preact'
+import { passwordHint } from '../../domain/administrator/password.ts'
 import { textField } from '../form-body.ts'
 import { useRequestContext } from './layout.tsx'
 
@@ -113,4 +115,34 @@ export const FieldGroup = (props: { legend: string; hint?: string; children: Com
 /** The e-mail of an account. Not `type="email"`, which rejects or rewrites some addresses that `parseEmail` accepts. */
 export const EmailField = (props: Pick<FieldProps, 'hint' | 'autocomplete'>) => (
   <Field {...props} name="email" label="E-mail" inputmode="email" required />
+)
+
+/**
+ * A hidden field that identifies one display of a form. A form creates one token, even when it is sent several times: a
+ * second click, or a reload of the page that shows the secret, creates no other token.
+ */
+export const IdempotencyField = () => (
+  <input type="hidden" name="idempotencyKey" value={readIdempotencyKey(useRequestContext().posted)} />
+)
+
+/** Returns the key in the form; without a key, a new key: 128 random bits in base64url. */
+export function readIdempotencyKey(form: URLSearchParams | null): string {
+  const key = form?.get('idempotencyKey') ?? ''
+  return /^[\w-]{22}$/.test(key) ? key : randomBytes(16).toString('base64url')
+}
+
+/** The e-mail of the account, for password managers. */
+export const HiddenEmail = ({ email }: { email: string }) => (
+  <input type="text" name="email" value={email} autocomplete="username" hidden readonly />
+)
+
+/** A password that must be given. */
+export const PasswordField = (props: FieldProps) => <Field {...props} type="password" required />
+
+/** A new password, entered twice. */
+export const NewPasswordFields = () => (
+  <>
+    <PasswordField name="password" label="New password" hint={passwordHint} autocomplete="new-password" />
+    <PasswordField name="again" label="The same password again" autocomplete="new-password" />
+  </>
 )

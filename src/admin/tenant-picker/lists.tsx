@@ -1,8 +1,10 @@
 // The results and the chosen tenants. The script of the picker replaces both by their ids.
 import type { PlacedTenant } from '../../domain/tenant/tree.ts'
+import { sendFragment } from '../../pages/html-page.tsx'
 import { formatCount } from '../components/format.tsx'
-import type { Picker } from './load.ts'
-import { maxChosen } from './state.ts'
+import type { Handler } from '../context.ts'
+import { formBody } from '../form-body.ts'
+import { loadPicker, maxChosen, type Picker } from './state.ts'
 
 interface ButtonProps {
   /** The action, as `readPicker` reads it. */
@@ -155,5 +157,20 @@ function TenantPath({ tenant: { id, name, subdomain, above } }: { tenant: Placed
       {path.length > 0 && <span class="muted">{path.join(' › ')} › </span>}
       {name} <span class="muted">({[subdomain, id].filter(Boolean).join(', ')})</span>
     </span>
+  )
+}
+
+/** POST /admin/tenants: the lists of a tenant picker after one of its buttons, for its script */
+export const showLists: Handler = async ({ sql }, request, reply) => {
+  const body = formBody(request)
+  const picker = await loadPicker(sql, body)
+  const isSearch = /^(find|below)/.test(body.get('do') ?? '')
+  const status = isSearch ? describeResults(picker) : `Chosen tenants: ${formatCount(picker.chosen.length)}.`
+  return sendFragment(
+    reply,
+    <div data-status={status}>
+      <Results {...picker} />
+      <ChosenTenants {...picker} />
+    </div>,
   )
 }

@@ -3,8 +3,7 @@ import { adminPath, assetsPath } from '../../http/paths.ts'
 import { ErrorSummary, FieldError, FieldGroup } from '../components/field.tsx'
 import { PostForm } from '../components/layout.tsx'
 import { ChosenTenants, Results } from './lists.tsx'
-import type { Picker } from './load.ts'
-import { maxSearchLength } from './state.ts'
+import { maxSearchLength, type Picker } from './state.ts'
 
 /**
  * Chooses tenants. Its buttons post the form around it, which comes back with the same values; with a script they change

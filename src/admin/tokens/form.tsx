@@ -8,7 +8,7 @@ import { Field, FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.tsx'
 import { ButtonLink, useRequestContext } from '../components/layout.tsx'
 import { textField } from '../form-body.ts'
-import type { Picker } from '../tenant-picker/load.ts'
+import type { Picker } from '../tenant-picker/state.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { PermissionName, tokenPath, tokensPath } from './parts.tsx'
 
