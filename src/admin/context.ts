@@ -14,7 +14,6 @@ import type { LoginThrottle } from './auth/login-throttle.ts'
 import { RequestContext } from './components/layout.tsx'
 import { findForm } from './form-body.ts'
 
-/** The parts of the service that the pages use. */
 export interface AdminContext {
   /** Sends statements while the browser waits for them. */
   sql: Sql
@@ -40,7 +39,6 @@ export type HandlerById = Handler<{ id: string }>
 declare module 'fastify' {
   interface Session {
     administrator?: Administrator
-    /** A message that the next page shows once. */
     flash?: string
   }
   interface FastifyInstance {

@@ -5,8 +5,7 @@ import { GatewayError } from '../domain/errors.ts'
 import { waitsFor } from '../http/caller.ts'
 import { statusOf } from '../http/errors.ts'
 import { adminPath } from '../http/paths.ts'
-import { invite, showAdministrators, withdraw } from './administrators/list.tsx'
-import { remove, showRemove } from './administrators/remove.tsx'
+import { invite, remove, showAdministrators, showRemove, withdraw } from './administrators/list.tsx'
 import { sendCsv, showAudit } from './audit/list.tsx'
 import { changeOwnPassword, showAccount, signOutOfAllSessions } from './auth/account.tsx'
 import { logInToDemo } from './auth/demo.tsx'
@@ -17,9 +16,8 @@ import { setUp, showSetup } from './auth/setup.tsx'
 import type { AdminContext, Handler } from './context.ts'
 import { open, showOpen } from './dashboard/open.tsx'
 import { showLists } from './tenant-picker/lists.tsx'
-import { create, showCreate } from './tokens/create.tsx'
 import { showToken } from './tokens/detail.tsx'
-import { edit, showEdit } from './tokens/edit.tsx'
+import { create, edit, showCreate, showEdit } from './tokens/form.tsx'
 import { showTokens } from './tokens/list.tsx'
 import { revoke, showRevoke } from './tokens/revoke.tsx'
 import { rotate, showRotate } from './tokens/rotate.tsx'
@@ -57,7 +55,6 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
     routes.post(action, bind(postOrShow))
   }
 
-  /** Adds a page with a form. */
   const addForm = <Params>(
     routes: FastifyInstance,
     path: string,

@@ -1,4 +1,10 @@
-import { type AdministratorRecord, listAdministrators, parseEmail } from '../../domain/administrator/administrator.ts'
+import {
+  type AdministratorRecord,
+  getRemovable,
+  listAdministrators,
+  parseEmail,
+  removeAdministrator,
+} from '../../domain/administrator/administrator.ts'
 import {
   inviteAdministrator,
   listInvitations,
@@ -6,19 +12,19 @@ import {
   withdrawInvitation,
 } from '../../domain/administrator/invitation.ts'
 import { badInput } from '../../domain/errors.ts'
+import { requireIdentifier } from '../../domain/value/identifier.ts'
 import { adminPath, setupPath } from '../../http/paths.ts'
 import { TextToCopy } from '../components/copy-button.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { Timestamp } from '../components/format.tsx'
-import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
+import { ButtonLink, ConfirmForm, Layout, PostForm } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
-import { actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
+import { actorOf, getSignedIn, type Handler, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
 
-export const administratorsPath = `${adminPath}/administrators`
+const administratorsPath = `${adminPath}/administrators`
 
-/** Returns the path that removes an administrator. */
-export const removePath = ({ id }: AdministratorRecord): string => `${administratorsPath}/${id}/remove`
+const removePath = ({ id }: AdministratorRecord) => `${administratorsPath}/${id}/remove`
 
 /** Creates the one-time link of an invitation, and shows it once. */
 export const invite: Handler = async ({ sql }, request, reply) => {
@@ -118,3 +124,36 @@ const InvitationMessage = ({ email, link }: { email: string; link: string }) => 
     </p>
   </Layout>
 )
+
+/** Asks whether to remove an administrator. */
+export const showRemove: HandlerById = async ({ sql }, request, reply) => {
+  const administrator = await getRemovable(
+    sql,
+    requireIdentifier(request.params.id, 'administrator'),
+    getSignedIn(request),
+  )
+  return sendPage(
+    reply,
+    <Layout title={`Remove ${administrator.email}?`} section="administrators" narrow>
+      <div class="card danger-zone">
+        <p>
+          All sessions of this account end, and it cannot sign in any more. The tokens that it created stay valid, and
+          its audit entries stay. The links that it created for others become invalid. An invitation restores the
+          account.
+        </p>
+      </div>
+      <ConfirmForm
+        action={removePath(administrator)}
+        confirm="Remove the administrator"
+        cancelPath={administratorsPath}
+      />
+    </Layout>,
+  )
+}
+
+/** Removes an administrator. */
+export const remove: HandlerById = async ({ sql }, request, reply) => {
+  const { email } = await getRemovable(sql, requireIdentifier(request.params.id, 'administrator'), getSignedIn(request))
+  await removeAdministrator(sql, actorOf(request), email)
+  return redirectWithFlash(reply, administratorsPath, `${email} is removed, and signed out everywhere.`)
+}

@@ -4,7 +4,6 @@ import { FoldedList } from '../components/folded-list.tsx'
 import { Timestamp } from '../components/format.tsx'
 import { tokenPath } from '../tokens/parts.tsx'
 
-/** The current names of tenants, by id. */
 export type TenantNames = Map<number, string>
 
 const Grants = z.array(z.object({ tenantId: z.number(), withDescendants: z.boolean() }))

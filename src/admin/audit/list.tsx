@@ -173,7 +173,6 @@ const columns = (tenants: TenantNames): Column<AuditEntry>[] => [
   { heading: 'Details', cardLabel: '', cell: entry => <Detail entry={entry} tenants={tenants} /> },
 ]
 
-/** The token, tenant and administrator that an entry is about. */
 function Subjects({ entry }: { entry: AuditEntry }) {
   const { tokenId, tokenName, tenantId, tenantName, administratorId, administratorEmail } = entry
   const subjects = [

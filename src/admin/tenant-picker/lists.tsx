@@ -137,8 +137,7 @@ function AddMatches({ shown, matches: { tenants, count, unchosen }, chosen }: Pi
   )
 }
 
-/** Returns the sentence with the number of results. */
-export function describeResults({ shown, matches: { tenants, count } }: Picker): string {
+function describeResults({ shown, matches: { tenants, count } }: Picker): string {
   const isOne = count === 1
   const number = count === 0 ? 'No tenant' : isOne ? 'One tenant' : `${formatCount(count)} tenants`
   if (shown.text !== '') return `${number} ${count < 2 ? 'matches' : 'match'} “${shown.text}”.`

@@ -1,3 +1,4 @@
+// The state of the tenant picker, and the tenants that it shows.
 import type { Sql } from '../../db/sql.ts'
 import { listFoundTenants, placeTenants, searchTenants, type TenantSearch } from '../../domain/tenant/tree.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
@@ -6,9 +7,7 @@ import { textField } from '../form-body.ts'
 
 /** The state of the tenant picker. It is posted with the form. */
 export interface PickerState {
-  /** The chosen tenants. */
   grants: TenantGrant[]
-  /** The text in the search field. */
   search: string
   /** The search whose results are shown. */
   shown: TenantSearch

@@ -3,7 +3,6 @@ import type { RequestCount } from '../../domain/token/request-count.ts'
 import { formatCount, formatDay, formatShortDay } from '../components/format.tsx'
 import { type Column, Table } from '../components/table.tsx'
 
-/** Requests by day. */
 export interface DailyCounts {
   /** All days, `YYYY-MM-DD` in UTC, oldest first. */
   days: string[]
@@ -11,7 +10,6 @@ export interface DailyCounts {
 }
 
 interface DailyChartProps extends DailyCounts {
-  /** Unique on the page. */
   id: string
   title: string
   series: Series[]

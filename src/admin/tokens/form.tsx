@@ -1,16 +1,21 @@
-// The form that creates or edits a token.
+// The pages that create and edit a token.
 import type { ComponentChildren } from 'preact'
-import type { FieldErrors } from '../../domain/errors.ts'
+import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { checkTokenInput, type TokenInput } from '../../domain/token/input.ts'
+import { createToken, editToken } from '../../domain/token/lifecycle.ts'
 import { type Permission, permissionNames, permissions } from '../../domain/token/permission.ts'
-import type { TenantGrant, TokenRecord } from '../../domain/token/token.ts'
-import { Field, FieldGroup } from '../components/field.tsx'
+import { type TenantGrant, type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
+import { millisecondsPerDay, parseDate } from '../../domain/value/date.ts'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
+import { Field, FieldGroup, FormError, IdempotencyField, readIdempotencyKey } from '../components/field.tsx'
 import { formatCount } from '../components/format.tsx'
-import { ButtonLink, useRequestContext } from '../components/layout.tsx'
-import { textField } from '../form-body.ts'
-import type { Picker } from '../tenant-picker/state.ts'
+import { ButtonLink, Layout, useRequestContext } from '../components/layout.tsx'
+import { actorOf, type Handler, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
+import { findForm, formBody, textField } from '../form-body.ts'
+import { loadPicker, type Picker, readPicker } from '../tenant-picker/state.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
-import { PermissionName, tokenPath, tokensPath } from './parts.tsx'
+import { InactiveTokenPage, PermissionName, tokenOf, tokenPath, tokensPath } from './parts.tsx'
+import { sendSecret } from './secret.tsx'
 
 const readPermissions = (form: URLSearchParams): Permission[] => {
   const chosen = form.getAll('permission')
@@ -23,7 +28,7 @@ const readPermissions = (form: URLSearchParams): Permission[] => {
  * @param tenants the grants of its tenant picker
  * @returns the input; its rate limit is NaN, which `checkForm` rejects, when it is not a number
  */
-export function readTokenInput(form: URLSearchParams, tenants: TenantGrant[]): TokenInput {
+function readTokenInput(form: URLSearchParams, tenants: TenantGrant[]): TokenInput {
   const rateLimit = textField(form, 'rateLimit')
   return {
     name: textField(form, 'name'),
@@ -35,7 +40,7 @@ export function readTokenInput(form: URLSearchParams, tenants: TenantGrant[]): T
 }
 
 /** Returns all errors of the input; the form, unlike the command line, demands a tenant. */
-export const checkForm = (input: TokenInput): FieldErrors => ({
+const checkForm = (input: TokenInput): FieldErrors => ({
   ...checkTokenInput(input),
   ...(input.tenants.length === 0 && { tenants: ['Choose at least one tenant.'] }),
 })
@@ -50,8 +55,7 @@ interface TokenFormProps {
   children: ComponentChildren
 }
 
-/** The form that creates or edits a token. */
-export function TokenForm({ token, picker, defaultRate, children }: TokenFormProps) {
+function TokenForm({ token, picker, defaultRate, children }: TokenFormProps) {
   const submitLabel = token ? 'Save the token' : 'Create the token'
   return (
     <PickerForm path={token ? tokenPath(token.id, 'edit') : `${tokensPath}/new`} submitLabel={submitLabel}>
@@ -133,3 +137,107 @@ export function ViewOrdersWarning({ permissions }: { permissions: Permission[] }
     </p>
   )
 }
+
+/** GET /admin/tokens/new */
+export const showCreate: Handler = async ({ sql, config }, request, reply) =>
+  sendPage(
+    reply,
+    <Layout title="Create a token" section="tokens" narrow>
+      <TokenForm token={null} picker={await loadPicker(sql, findForm(request))} defaultRate={config.rateLimitPerMinute}>
+        <IdempotencyField />
+        <Expiry />
+      </TokenForm>
+    </Layout>,
+  )
+
+/** POST /admin/tokens/new */
+export const create: Handler = async (context, request, reply) => {
+  const form = formBody(request)
+  const { state, save } = readPicker(form)
+  if (!save) return showCreate(context, request, reply)
+  const input = readTokenInput(form, state.grants)
+  const { expiresAt, fieldErrors } = readExpiry(form)
+  throwIfErrors({ ...checkForm(input), ...fieldErrors })
+  const key = readIdempotencyKey(form)
+  return sendSecret(reply, await createToken(context.sql, actorOf(request), { ...input, expiresAt }, key))
+}
+
+const expiries = ['30', '90', '180', '365']
+
+function readExpiry(form: URLSearchParams): { expiresAt: Date | null; fieldErrors: FieldErrors } {
+  const [expiry, expiresAt] = [textField(form, 'expiry'), textField(form, 'expiresAt')]
+  const invalid = (name: string, message: string) => ({ expiresAt: null, fieldErrors: { [name]: [message] } })
+  const valid = (date: Date | null) => ({ expiresAt: date, fieldErrors: {} })
+  if (expiry === 'date') {
+    if (parseDate(expiresAt) === null) return invalid('expiresAt', 'Give a date.')
+    const date = new Date(`${expiresAt}T23:59:59Z`)
+    return date.getTime() > Date.now() ? valid(date) : invalid('expiresAt', 'Give a date in the future.')
+  }
+  if (expiresAt !== '') return invalid('expiresAt', 'Choose “on a date” above, or leave the date empty.')
+  if (expiry === 'never') return valid(null)
+  if (expiries.includes(expiry)) return valid(new Date(Date.now() + Number(expiry) * millisecondsPerDay))
+  return invalid('expiry', 'Choose when the token ends.')
+}
+
+const Expiry = () => (
+  <FieldGroup legend="End" hint="An end limits the damage of a lost secret. The token can be rotated before it ends.">
+    <Field
+      name="expiry"
+      label="The token ends"
+      value="90"
+      options={[
+        ...expiries.map(days => ({ value: days, label: `in ${days} days` })),
+        { value: 'date', label: 'on a date' },
+        { value: 'never', label: 'never' },
+      ]}
+    />
+    <Field
+      name="expiresAt"
+      label="Date"
+      type="date"
+      hint="Only for “on a date”. The token is valid until the end of that day, UTC."
+    />
+  </FieldGroup>
+)
+
+/** GET /admin/tokens/:id/edit */
+export const showEdit: HandlerById = async (context, request, reply) => {
+  const token = await tokenOf(context, request.params)
+  if (tokenStatus(token) !== 'active') return sendPage(reply, <InactiveTokenPage token={token} action="Edit" />)
+  return sendPage(
+    reply,
+    <Layout title={`Edit ${token.name}`} section="tokens" narrow>
+      <FormError name="revision">
+        <a href={tokenPath(token.id, 'edit')}>Reload the form</a>, which discards what you have entered here.
+      </FormError>
+      <TokenForm
+        token={token}
+        picker={await loadPicker(context.sql, findForm(request), token.tenants)}
+        defaultRate={context.config.rateLimitPerMinute}
+      >
+        <Revision of={token} />
+      </TokenForm>
+    </Layout>,
+  )
+}
+
+/** POST /admin/tokens/:id/edit */
+export const edit: HandlerById = async (context, request, reply) => {
+  const { id } = await tokenOf(context, request.params)
+  const form = formBody(request)
+  const { state, save } = readPicker(form)
+  if (!save) return showEdit(context, request, reply)
+  const input = readTokenInput(form, state.grants)
+  throwIfErrors(checkForm(input))
+  await editToken(context.sql, actorOf(request), id, parseIdentifier(textField(form, 'revision')), input)
+  return redirectWithFlash(
+    reply,
+    tokenPath(id),
+    'The token is saved. All instances of the service apply it within a second.',
+  )
+}
+
+/** The revision of the token when the form was loaded. The form is rejected when the token has changed since then. */
+const Revision = ({ of: { revision } }: { of: TokenRecord }) => (
+  <input type="hidden" name="revision" value={useRequestContext().posted?.get('revision') ?? revision} />
+)

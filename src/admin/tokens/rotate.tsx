@@ -64,7 +64,6 @@ export const rotate: HandlerById = async (context, request, reply) => {
   return sendSecret(reply, await rotateToken(context.sql, actorOf(request), token.id, rotation, key))
 }
 
-/** Returns the choices of when the new token ends. */
 function expiriesFor({ expiresAt }: TokenRecord) {
   return [
     {

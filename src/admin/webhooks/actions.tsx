@@ -16,8 +16,7 @@ import { ConfirmForm, Layout } from '../components/layout.tsx'
 import { actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
 import { tokenPath } from '../tokens/parts.tsx'
-import { endpointOf, StateBadge, webhookPath } from './parts.tsx'
-import { sendSecret } from './secret.tsx'
+import { endpointOf, StateBadge, sendSecret, webhookPath } from './parts.tsx'
 
 /** The longest wait for the outcome of a test, in milliseconds: the request has to be answered before its deadline. */
 const testTimeoutMs = 3_000

@@ -5,7 +5,7 @@ import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
 import { InactiveTokenPage, tokenOf, tokenPath } from '../tokens/parts.tsx'
-import { sendSecret } from './secret.tsx'
+import { sendSecret } from './parts.tsx'
 
 /** GET /admin/tokens/:id/webhooks */
 export const showCreate: HandlerById = async (context, request, reply) => {

@@ -10,7 +10,6 @@ import { type HandlerById, sendPage } from '../context.ts'
 import { tokenPath } from '../tokens/parts.tsx'
 import { endpointOf, StateBadge, webhookPath } from './parts.tsx'
 
-/** The number of deliveries that are shown. */
 const maxShown = 50
 
 /** GET /admin/webhooks/:id */
