@@ -33,10 +33,8 @@ export interface OperationWork {
   error?: unknown
 }
 
-/** A pool of connections. */
 export interface PoolUse {
   readonly name: string
-  /** The maximum number of connections in the pool. */
   readonly connections: number
   /** Statements that are sent, or that wait in the driver. */
   busy: number
@@ -69,12 +67,10 @@ export interface ExportWork {
   outcome?: string
 }
 
-/** A sign-in of an administrator that was refused. */
 interface RefusedSignIn {
   readonly reason: 'wrong_password' | 'too_many_attempts' | `openid_${'provider' | 'stranger' | 'account'}`
 }
 
-/** A try to deliver an event to a webhook. */
 interface WebhookTry {
   /** `refused`: the receiver answered with an error; `failed`: no answer arrived. */
   readonly result: 'delivered' | 'refused' | 'failed'

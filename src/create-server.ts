@@ -59,7 +59,6 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   closeUnfinishedRequests(app)
   const draining = createDraining()
   const stopping = draining.begin.signal
-  /** Adds the hooks of both servers. */
   const handleConnections = (server: FastifyInstance) => {
     closeSilentConnections(server)
     server.addHook('onRequest', (request, reply, done) => {

@@ -35,7 +35,6 @@ export function connectRedis(url: string): Redis {
   })
 }
 
-/** Redis cannot count. */
 class RedisError extends Error {
   override readonly name = 'RedisError'
   /** The code of Node's error, or the first word of the reply of Redis: `WRONGPASS`. The log shows it. */

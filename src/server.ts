@@ -36,7 +36,6 @@ import { v1 } from './rest/v1/routes.ts'
 import { createPlatformWatch } from './staging/watch.ts'
 import { openWebhooks } from './webhook/open-webhooks.ts'
 
-/** The parts from which the service is built. */
 interface ServerOptions {
   config: Config
   /** Connections to a migrated database; the caller ends them after the service is closed. */

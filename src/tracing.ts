@@ -63,7 +63,6 @@ export function startTracing(): void {
   })
 }
 
-/** Makes the spans of a channel. */
 interface SpanMaker<Work> {
   /** Starts a span in the context of the caller; null when this work has no span. */
   start(work: Work): Span | null
@@ -71,7 +70,6 @@ interface SpanMaker<Work> {
   end?(span: Span, work: Work): void
 }
 
-/** Makes spans of the work of a channel. */
 function follow<Work extends object>({ start, asyncEnd }: TracingChannel<unknown, Work>, maker: SpanMaker<Work>): void {
   const underWay = new WeakMap<Work, Span>()
   start.bindStore(new ActiveContext(), work => {

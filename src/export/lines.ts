@@ -19,7 +19,6 @@ const turnMs = 500
 
 interface ExportRun {
   bulkExport: BulkExport
-  /** Makes the context in which records are read and written. */
   createContext: () => Context
   list: ExportedList
   /**
@@ -46,7 +45,6 @@ class Remainder {
   readonly #readAt = performance.now()
   /** The position of the record that was written last. */
   position: Position | null = null
-  /** The number of records that have been written. */
   written = 0
   /** True when the list can have records after the chunk. */
   readonly mayHaveMore: boolean
@@ -83,7 +81,6 @@ class Remainder {
     return bulkExport.write(createContext(), rows)
   }
 
-  /** Drops the records, and frees their slot. */
   drop(): void {
     this.#steps = null
     this.release()

@@ -28,11 +28,8 @@ import { ExportStream } from './stream.ts'
 /** The maximum number of exports in this process that hold a chunk of records at a time; other exports wait. */
 const maxChunks = 20
 
-/** The parts of the service that exports need, without the parts that all requests share. */
 interface ExportOptions {
-  /** The maximum number of exports that a token may begin in an hour. */
   startsPerHour: number
-  /** True when responses are compressed as `Accept-Encoding` asks. */
   compression: boolean
   isStopping: () => boolean
   /** Waits until no other request is under way, for at most a limit in milliseconds. */

@@ -53,13 +53,11 @@ export interface ExportedList {
   read(reader: Pick<Reader, 'sql' | 'records' | 'caller'>, window: PageWindow): Promise<Chunk<Position>>
 }
 
-/** A bulk export that `registerExports` serves. */
 export interface BulkExport {
   /** The name under which its requests are counted. */
   name: string
   /** The path below `exportPath`, with `:tenant` for the tenant. */
   path: string
-  /** The permissions, all of which a token needs. */
   permissions: readonly Permission[]
   /** The content of the response, in a sentence. */
   returns: string

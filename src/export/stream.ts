@@ -85,7 +85,6 @@ export class ExportStream {
     this.request.raw.socket.resetAndDestroy()
   }
 
-  /** Sends the lines, compressed as the request asks. */
   send(lines: AsyncGenerator<Buffer>): FastifyReply {
     const source = Readable.from(this.#guard(lines), { objectMode: false })
     const coding = this.options.compression ? codingFor(this.request) : 'identity'

@@ -30,7 +30,6 @@ export function createLookupLimit() {
       if (!window || window.count < maxUnknown || found.has(keyOf(secret))) return
       throw rateLimited(Math.max(1, Math.ceil(unknown.getRemainingTTL(network) / 1000)))
     },
-    /** Records the result of a look-up. */
     record(address: string, secret: string, wasFound: boolean): void {
       if (wasFound) {
         found.set(keyOf(secret), true)

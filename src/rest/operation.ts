@@ -30,14 +30,11 @@ export interface InputSource<Variables> {
   body?: z.ZodType
 }
 
-/** An operation that `registerRest` serves. */
 export interface RestOperation {
-  /** The name of the document's operation. */
   name: string
   method: 'GET' | 'POST'
   /** Below the version's path; its parameters are written `:tenant`. */
   path: string
-  /** The permissions, all of which a token needs. */
   permissions: readonly Permission[]
   /** The content of the response, in a sentence. */
   returns: string
