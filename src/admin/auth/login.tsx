@@ -8,7 +8,6 @@ import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
 import { actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
 import { findForm, formBody, queryParameters, textField } from '../form-body.ts'
 import { DemoSignIn } from './demo.tsx'
-import { NoAdministratorYet } from './first-administrator.tsx'
 import {
   deleteBrowserSession,
   endSession,
@@ -18,6 +17,7 @@ import {
   redirectSignedOut,
 } from './redirects.tsx'
 import { signIn } from './session.ts'
+import { NoAdministratorYet } from './setup.tsx'
 
 /** GET /admin/login */
 export const showLogin: Handler = async ({ sql, config, site }, request, reply) => {

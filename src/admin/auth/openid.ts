@@ -13,10 +13,9 @@ import { openIdCallbackPath } from '../../http/paths.ts'
 import { clockSkew, discoverProvider, failureKindOf, toProviderError } from '../../openid/provider.ts'
 import type { AdminContext } from '../context.ts'
 import { queryParameters } from '../form-body.ts'
-import { cookieSettings } from './cookies.ts'
 import { type Claims, findRefusal, identityOf } from './openid-claims.ts'
 import { parseNext, sendRefresh } from './redirects.tsx'
-import { signIn } from './session.ts'
+import { cookieSettings, signIn } from './session.ts'
 
 type OpenIdConfig = NonNullable<Config['openId']>
 

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Layout } from '../components/layout.tsx'
 import { findSignedIn, sendPage } from '../context.ts'
-import { sessionCookie } from './cookies.ts'
+import { sessionCookie } from './session.ts'
 
 export const loginPath = `${adminPath}/login`
 

@@ -2,6 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import csrfProtection from '@fastify/csrf-protection'
 import session from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../../config/config.ts'
 import type { Sql } from '../../db/sql.ts'
 import type { Administrator } from '../../domain/administrator/administrator.ts'
 import {
@@ -17,7 +18,6 @@ import { getOrCreateSecret } from '../../domain/secret/setting.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import { type AdminContext, csrfBinding, findSignedIn } from '../context.ts'
 import { formBody } from '../form-body.ts'
-import { cookieSettings, sessionCookie } from './cookies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -115,3 +115,21 @@ export function signIn(
   const actor = { name: verified.email, address: clientAddress(request) }
   return renewSession(request, verified, session => startSession(sql, actor, verified, session, means))
 }
+
+/**
+ * Returns the name and the options of a cookie. Over https the name begins with `__Host-`, so that no other host and no
+ * plain http can set the cookie (RFC 6265bis, 4.1.3.2). Over plain http all services of a machine share cookies,
+ * because a cookie has no port: the prefix `vgw-` marks it as ours.
+ *
+ * @param sameSite `strict`: no request from another site has the cookie; `lax`: only a link from another site has it
+ */
+export function cookieSettings({ publicUrl }: Config, name: string, sameSite: 'strict' | 'lax') {
+  const secure = publicUrl?.startsWith('https:') ?? false
+  return {
+    name: secure ? `__Host-${name}` : `vgw-${name}`,
+    options: { path: '/', httpOnly: true, secure, sameSite },
+  }
+}
+
+/** Returns the settings of the session cookie. */
+export const sessionCookie = (config: Config) => cookieSettings(config, 'session', 'strict')
