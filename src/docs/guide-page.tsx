@@ -3,14 +3,8 @@ import type { Site } from '../pages/site.ts'
 import { type Guide, guides, type Heading, type RenderedGuide } from './guides.ts'
 import { TextPage } from './layout.tsx'
 
-interface GuidePageProps {
-  guide: Guide
-  rendered: RenderedGuide
-  site: Site
-}
-
 /** The page of a guide: its text, its table of contents, and links to the guides before and after it. */
-export function GuidePage({ guide, rendered, site }: GuidePageProps) {
+export function GuidePage({ guide, rendered, site }: { guide: Guide; rendered: RenderedGuide; site: Site }) {
   const index = guides.indexOf(guide)
   return (
     <TextPage

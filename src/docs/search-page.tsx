@@ -2,14 +2,8 @@ import type { Site } from '../pages/site.ts'
 import { docsSearchPath, TextPage } from './layout.tsx'
 import type { Match } from './search.ts'
 
-interface SearchPageProps {
-  query: string
-  matches: readonly Match[]
-  site: Site
-}
-
 /** The page at `/docs/search`: the sections that contain the words of a query. The field stands at the left of the text. */
-export const SearchPage = ({ query, matches, site }: SearchPageProps) => (
+export const SearchPage = ({ query, matches, site }: { query: string; matches: readonly Match[]; site: Site }) => (
   <TextPage title="Search" {...{ site, query }} current={docsSearchPath}>
     <h1>Search</h1>
     <p role="status">

@@ -57,13 +57,7 @@ function linksAsText(site: Site, origin: string): string {
   return `Voucher Gateway\n\n${lines.join('')}`
 }
 
-interface LandingPageProps {
-  config: Config
-  site: Site
-  origin: string
-}
-
-function LandingPage({ config, site, origin }: LandingPageProps) {
+function LandingPage({ config, site, origin }: { config: Config; site: Site; origin: string }) {
   return (
     <HtmlPage title="Voucher Gateway" site={site} page="home">
       <main id="main" class="text">
@@ -83,74 +77,69 @@ function LandingPage({ config, site, origin }: LandingPageProps) {
             </li>
           )}
         </ul>
-        <AtAGlance config={config} origin={origin} />
+        <section aria-labelledby="at-a-glance">
+          <h2 id="at-a-glance">At a glance</h2>
+          <Facts
+            facts={{
+              'REST v1': <code>{origin + v1Path}</code>,
+              GraphQL: <code>{origin + graphqlPath}</code>,
+              Health: (
+                <>
+                  <a href="/livez">/livez</a>: the process answers. <a href="/readyz">/readyz</a>: the database also
+                  answers.
+                </>
+              ),
+            }}
+          />
+
+          <h3>A first request</h3>
+          <p>
+            Every request needs a token, which an administrator creates under <i>API access</i>. Replace{' '}
+            <code>$TOKEN</code> with it:
+          </p>
+          <pre class="code-block">
+            {`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${v1Path}/tenants`}
+          </pre>
+          <p>
+            REST v1 requires <code>Accept: application/json</code>. Requests with a body also need{' '}
+            <code>Content-Type: application/json</code>. GraphQL takes a JSON body with <code>query</code> and{' '}
+            <code>variables</code>
+            {config.graphiql ? (
+              <>
+                ; <a href={graphiqlPath}>GraphiQL</a> documents its types.
+              </>
+            ) : (
+              '.'
+            )}
+          </p>
+
+          <h3>Operations of REST v1</h3>
+          <ul class="card rows">
+            {v1.operations.map(operation => (
+              <OperationItem key={operation.name} {...operation} />
+            ))}
+          </ul>
+          <p>
+            A page holds at most 50 records, <code>next_cursor</code> and <code>server_time</code>. Pass{' '}
+            <code>next_cursor</code> as <code>cursor</code> to get the next page. <code>updated_since</code>, for
+            example 2026-01-31T09:30:00Z, selects the records updated at or after that time. Voucher products also take{' '}
+            <code>include=categories,variants</code>.
+          </p>
+          <p>
+            Errors are JSON with a <code>message</code>; status 422 adds <code>errors</code>, a list of messages for
+            each field.
+          </p>
+
+          <h3>Request rate</h3>
+          <p>
+            A token may perform {config.rateLimitPerMinute} operations per minute from each address, unless it has its
+            own limit. <code>RateLimit-Limit</code>, <code>RateLimit-Remaining</code> and <code>RateLimit-Reset</code>{' '}
+            (seconds) show what remains. After status 429, wait the seconds in <code>Retry-After</code>, then repeat the
+            same request.
+          </p>
+        </section>
       </main>
     </HtmlPage>
-  )
-}
-
-function AtAGlance({ config, origin }: Omit<LandingPageProps, 'site'>) {
-  return (
-    <section aria-labelledby="at-a-glance">
-      <h2 id="at-a-glance">At a glance</h2>
-      <Facts
-        facts={{
-          'REST v1': <code>{origin + v1Path}</code>,
-          GraphQL: <code>{origin + graphqlPath}</code>,
-          Health: (
-            <>
-              <a href="/livez">/livez</a>: the process answers. <a href="/readyz">/readyz</a>: the database also
-              answers.
-            </>
-          ),
-        }}
-      />
-
-      <h3>A first request</h3>
-      <p>
-        Every request needs a token, which an administrator creates under <i>API access</i>. Replace <code>$TOKEN</code>{' '}
-        with it:
-      </p>
-      <pre class="code-block">
-        {`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${v1Path}/tenants`}
-      </pre>
-      <p>
-        REST v1 requires <code>Accept: application/json</code>. Requests with a body also need{' '}
-        <code>Content-Type: application/json</code>. GraphQL takes a JSON body with <code>query</code> and{' '}
-        <code>variables</code>
-        {config.graphiql ? (
-          <>
-            ; <a href={graphiqlPath}>GraphiQL</a> documents its types.
-          </>
-        ) : (
-          '.'
-        )}
-      </p>
-
-      <h3>Operations of REST v1</h3>
-      <ul class="card rows">
-        {v1.operations.map(operation => (
-          <OperationItem key={operation.name} {...operation} />
-        ))}
-      </ul>
-      <p>
-        A page holds at most 50 records, <code>next_cursor</code> and <code>server_time</code>. Pass{' '}
-        <code>next_cursor</code> as <code>cursor</code> to get the next page. <code>updated_since</code>, for example
-        2026-01-31T09:30:00Z, selects the records updated at or after that time. Voucher products also take{' '}
-        <code>include=categories,variants</code>.
-      </p>
-      <p>
-        Errors are JSON with a <code>message</code>; status 422 adds <code>errors</code>, a list of messages for each
-        field.
-      </p>
-
-      <h3>Request rate</h3>
-      <p>
-        A token may perform {config.rateLimitPerMinute} operations per minute from each address, unless it has its own
-        limit. <code>RateLimit-Limit</code>, <code>RateLimit-Remaining</code> and <code>RateLimit-Reset</code> (seconds)
-        show what remains. After status 429, wait the seconds in <code>Retry-After</code>, then repeat the same request.
-      </p>
-    </section>
   )
 }
 
