@@ -1,6 +1,5 @@
 /** The types of the figures. */
 import type * as rows from '../../domain/figures/figure.ts'
-import type { ProductFigure as Row } from '../../domain/figures/figure.ts'
 import { products } from '../../domain/record/product.ts'
 import { builder } from '../builder.ts'
 import { CatalogVoucher } from '../catalog-voucher.ts'
@@ -141,7 +140,7 @@ export const StatusFigure = builder.objectRef<rows.StatusFigure>('StatusFigure')
   }),
 })
 
-export const ProductFigure = builder.objectRef<Row>('ProductFigure').implement({
+export const ProductFigure = builder.objectRef<rows.ProductFigure>('ProductFigure').implement({
   description: 'The sales of a product in one currency. Vouchers of a variant count for its product.',
   fields: t => ({
     productId: t.expose('productId', { type: 'BigInt', description: 'The numeric id of the product.' }),
@@ -149,10 +148,7 @@ export const ProductFigure = builder.objectRef<Row>('ProductFigure').implement({
       nullable: true,
       description: 'The title of the product. When the product was deleted: the title on one of its vouchers.',
     }),
-    currency: t.exposeString('currency', {
-      nullable: true,
-      description: 'The ISO 4217 code of the amounts; null for vouchers without a currency.',
-    }),
+    currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers sold, without void ones.' }),
     paid: t.expose('paid', { type: 'Money', description: 'The sales: the sum of the amounts paid.' }),
     value: t.expose('value', { type: 'Money', description: 'The sum of their initial balances.' }),
