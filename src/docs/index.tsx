@@ -11,14 +11,10 @@ import { queryParameterValues } from '../http/query-parameter.ts'
 import { editorPageHeaders, formPageHeaders, renderPage } from '../pages/html-page.tsx'
 import type { Site } from '../pages/site.ts'
 import { downloadsPath, readDownloads } from './downloads.ts'
-import { DownloadsPage } from './downloads-page.tsx'
-import { GuidePage } from './guide-page.tsx'
 import { guides, originPlaceholder, readRenderedGuides } from './guides.ts'
 import { docsSearchPath, referencePath } from './layout.tsx'
-import { OverviewPage } from './overview-page.tsx'
-import { ReferencePage } from './reference-page.tsx'
+import { DownloadsPage, GuidePage, OverviewPage, ReferencePage, SearchPage } from './pages.tsx'
 import { openSearch } from './search.ts'
-import { SearchPage } from './search-page.tsx'
 
 /** Scalar and its editor insert stylesheets; it runs without inline scripts and without `eval`. */
 const referenceHeaders = editorPageHeaders()
