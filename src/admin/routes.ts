@@ -21,6 +21,7 @@ import { create, edit, showCreate, showEdit } from './tokens/form.tsx'
 import { showTokens } from './tokens/list.tsx'
 import { revoke, showRevoke } from './tokens/revoke.tsx'
 import { rotate, showRotate } from './tokens/rotate.tsx'
+import { create as createWebhook, showCreate as showCreateWebhook } from './webhooks/create.tsx'
 import {
   deleteWebhook,
   pauseWebhook,
@@ -28,10 +29,9 @@ import {
   resumeWebhook,
   rotate as rotateWebhook,
   showDelete,
+  showWebhook,
   test,
-} from './webhooks/actions.tsx'
-import { create as createWebhook, showCreate as showCreateWebhook } from './webhooks/create.tsx'
-import { showWebhook } from './webhooks/detail.tsx'
+} from './webhooks/detail.tsx'
 
 /** Registers the sign-in pages, and the pages that need a session. */
 export function registerPages(scope: FastifyInstance, pool: Pool, context: AdminContext): void {

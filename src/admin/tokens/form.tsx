@@ -14,8 +14,7 @@ import { actorOf, type Handler, type HandlerById, redirectWithFlash, sendPage } 
 import { findForm, formBody, textField } from '../form-body.ts'
 import { loadPicker, type Picker, readPicker } from '../tenant-picker/state.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
-import { InactiveTokenPage, PermissionName, tokenOf, tokenPath, tokensPath } from './parts.tsx'
-import { sendSecret } from './secret.tsx'
+import { InactiveTokenPage, PermissionName, sendSecret, tokenOf, tokenPath, tokensPath } from './parts.tsx'
 
 const readPermissions = (form: URLSearchParams): Permission[] => {
   const chosen = form.getAll('permission')

@@ -1,12 +1,15 @@
 // The parts that several pages of the tokens show.
 
+import type { FastifyReply } from 'fastify'
+import type { AlreadyCreated, CreatedToken } from '../../domain/token/lifecycle.ts'
 import { permissions as descriptions, type Permission } from '../../domain/token/permission.ts'
 import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token/token.ts'
 import { requireIdentifier } from '../../domain/value/identifier.ts'
-import { adminPath } from '../../http/paths.ts'
+import { adminPath, v1Path } from '../../http/paths.ts'
+import { TextToCopy } from '../components/copy-button.tsx'
 import { Timestamp } from '../components/format.tsx'
-import { Layout } from '../components/layout.tsx'
-import type { AdminContext } from '../context.ts'
+import { ButtonLink, Layout, Section } from '../components/layout.tsx'
+import { type AdminContext, redirectWithFlash, sendPage } from '../context.ts'
 
 export const tokensPath = `${adminPath}/tokens`
 
@@ -96,5 +99,34 @@ export function InactiveTokenPage({ token, action }: { token: TokenRecord; actio
         <a href={tokenPath(token.id)}>Back to the token</a>
       </p>
     </Layout>
+  )
+}
+
+/** Answers with the secret of a new token; redirects to the token when the same form has already created it. */
+export function sendSecret(reply: FastifyReply, { id, secret }: CreatedToken | AlreadyCreated): FastifyReply {
+  if (secret === null) {
+    const message =
+      'This form has already created its token. Its secret cannot be shown again: if it is lost, rotate it.'
+    return redirectWithFlash(reply, tokenPath(id), message)
+  }
+  const url = `${reply.request.publicOrigin}${v1Path}/tenants`
+  const command = `curl -H 'Accept: application/json' -H 'Authorization: Bearer ${secret}' ${url}`
+  return sendPage(
+    reply.code(201),
+    <Layout title="The token is created" section="tokens" narrow>
+      <p class="warning">
+        Copy the secret now, and hand it over through a safe channel. It is shown only once, and the service does not
+        store it.
+      </p>
+      <Section id="secret-heading" title="Secret">
+        <TextToCopy id="secret" text={secret} />
+        <h2>Try it</h2>
+        <p class="hint">This lists the tenants that the token reaches.</p>
+        <TextToCopy id="curl" text={command} />
+      </Section>
+      <p>
+        <ButtonLink kind="primary" href={tokenPath(id)} label="I have copied it: go to the token" />
+      </p>
+    </Layout>,
   )
 }

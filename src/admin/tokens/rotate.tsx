@@ -6,8 +6,7 @@ import { formatTimestamp, Timestamp } from '../components/format.tsx'
 import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
-import { InactiveTokenPage, tokenOf, tokenPath } from './parts.tsx'
-import { sendSecret } from './secret.tsx'
+import { InactiveTokenPage, sendSecret, tokenOf, tokenPath } from './parts.tsx'
 
 const secondsPerHour = 3600
 const secondsPerDay = 24 * secondsPerHour
