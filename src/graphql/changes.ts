@@ -1,5 +1,5 @@
 /** The query and the subscription `changes`: the changed lists of a token, for clients that keep copies. */
-import type { ArgBuilder } from '@pothos/core'
+import type { ArgBuilder, InputShapeFromFields } from '@pothos/core'
 import { badInput } from '../domain/errors.ts'
 import { maxStreams } from '../domain/event/change-streams.ts'
 import {
@@ -90,11 +90,7 @@ const changeArgs = (t: ArgBuilder<BuilderTypes>) => ({
   }),
 })
 
-interface ChangeArgs {
-  after?: string | null | undefined
-  tenantIds?: string[] | null | undefined
-  lists?: string[] | null | undefined
-}
+type ChangeArgs = InputShapeFromFields<ReturnType<typeof changeArgs>>
 
 /** Reads the arguments. @throws `NOT_FOUND`, `FORBIDDEN` and `BAD_USER_INPUT`, in R1's order */
 async function readArguments({ after: given = null, tenantIds = null, lists }: ChangeArgs, context: Context) {
