@@ -20,14 +20,9 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
   let active = 0
   let refused = 0
 
-  function begin(operation: string): void {
-    activeOf.set(operation, (activeOf.get(operation) ?? 0) + 1)
-    active++
-  }
-
-  function end(operation: string): void {
-    activeOf.set(operation, (activeOf.get(operation) ?? 0) - 1)
-    active--
+  function count(operation: string, change: 1 | -1): void {
+    activeOf.set(operation, (activeOf.get(operation) ?? 0) + change)
+    active += change
     if (active === 0) events.emit('idle')
   }
 
@@ -51,7 +46,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
     const { admitted } = this
     if (!admitted || admitted.arriving) return
     this.admitted = undefined
-    end(admitted.operation)
+    count(admitted.operation, -1)
   })
   scope.addHook('onRequest', (request, reply, done) => {
     const { operation = '' } = request.routeOptions.config
@@ -59,7 +54,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
       refuse(request, reply, done)
       return
     }
-    begin(operation)
+    count(operation, 1)
     request.admitted = { operation, arriving: false }
     done()
   })
@@ -72,7 +67,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
       setImmediate(() => {
         if (raw.complete !== false || !request.admitted) return
         admitted.arriving = true
-        end(admitted.operation)
+        count(admitted.operation, -1)
       })
     }
     done(null, payload)
@@ -84,7 +79,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
       done()
     } else if (hasRoom(admitted.operation)) {
       admitted.arriving = false
-      begin(admitted.operation)
+      count(admitted.operation, 1)
       done()
     } else {
       // Many slow bodies may end at the same time. The rate limit has already counted a request that is refused here.
