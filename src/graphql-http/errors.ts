@@ -30,7 +30,7 @@ export const toErrorsBody = (error: GatewayError) => ({
   errors: [{ message: error.message, extensions: toExtensions(error) }],
 })
 
-/** The shown characters of a message of graphql-js, which quotes the caller's text, of any length. */
+/** The maximum number of characters of a message of graphql-js that are shown: it quotes text of any length. */
 const longestMessage = 200
 
 /** The codes of errors of graphql-js whose messages are ours: they quote nothing. */
