@@ -7,7 +7,6 @@ import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
 import { checkAnswers, decode, toTexts } from './check-answers.ts'
 import { afterFile } from './cleanups.ts'
-import type { TestDatabase } from './database.ts'
 import { undocumentedMessages } from './documented-errors.ts'
 import { projected } from './projected.ts'
 
@@ -29,17 +28,18 @@ export const remainingOf = ({ headers }: { headers: Record<string, unknown> }) =
 
 export const v1 = '/api/external/v1'
 
+/** Returns a text as it is, and any other value as JSON. */
+const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
+
+type Demo = { demoToken?: string | null; demoPlatform?: string | null }
+
 /**
  * Starts the service on a test's database; it is closed after the file's tests. The default rate limit is high.
  *
  * @param given.demoToken makes it the service of a demo; `given.demoPlatform` gives it a till
  */
 export async function createApp(
-  {
-    pool,
-    demoToken = null,
-    demoPlatform = null,
-  }: Pick<TestDatabase, 'pool'> & { demoToken?: string | null; demoPlatform?: string | null },
+  { pool, demoToken = null, demoPlatform = null }: { pool: Pool } & Demo,
   environment: NodeJS.ProcessEnv = {},
   log?: LogDestination,
 ) {
@@ -91,32 +91,24 @@ export function createClient(app: FastifyInstance, pool?: Pool) {
         'content-type': 'application/json',
         ...headers,
       },
-      payload: typeof body === 'string' ? body : JSON.stringify(body),
+      payload: textOf(body),
     })
 
+  /** Sends a v1 request with a token and the required headers; `path` is relative to the base path. */
+  const rest = (secret: string, path: string, options: Omit<InjectOptions, 'url' | 'path'> = {}) => {
+    const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, ...options.headers }
+    return ask({ method: 'GET', ...options, url: v1 + path, headers })
+  }
+
   return {
-    app,
-    ask,
+    ...{ app, ask, rest, post },
 
-    /** Sends a v1 request with a token and the required headers; `path` is relative to the base path. */
-    rest: (secret: string, path: string, options: Omit<InjectOptions, 'url' | 'path'> = {}) =>
-      ask({
-        method: 'GET',
-        ...options,
-        url: v1 + path,
-        headers: { accept: 'application/json', authorization: `Bearer ${secret}`, ...options.headers },
-      }),
-
-    /** Resolves a voucher over v1. */
     resolve: (secret: string, tenantId: number, body: unknown) =>
-      ask({
+      rest(secret, `/tenants/${tenantId}/redemptions/resolve`, {
         method: 'POST',
-        url: `${v1}/tenants/${tenantId}/redemptions/resolve`,
-        headers: { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-        payload: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+        payload: textOf(body),
       }),
-
-    post,
 
     graphql: (secret: string, query: string, variables: Record<string, unknown> = {}) =>
       post(secret, { query, variables }),

@@ -3,7 +3,6 @@ import type { Actor } from '../../src/domain/administrator/audit.ts'
 import { type CreatedToken, createToken } from '../../src/domain/token/lifecycle.ts'
 import { type Permission, permissionNames } from '../../src/domain/token/permission.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
-import type { TestDatabase } from './database.ts'
 import { projected } from './projected.ts'
 
 type Columns = Record<string, string | number | boolean | string[] | null>
@@ -20,8 +19,13 @@ export async function stampRecord(sql: Pool, record: string, id: number, stamp: 
 }
 
 /** Returns functions that insert rows, with defaults for required columns, and return the ids of the rows. */
-export function createBuilders({ platform, pool }: TestDatabase) {
+export function createBuilders({ platform, pool }: { platform: Pool; pool: Pool }) {
   let count = 0
+
+  const nameOf = (type: string) => {
+    count += 1
+    return { slug: `${type.toLowerCase()}-${count}`, title: `${type} ${count}` }
+  }
 
   /** Inserts a row. @param columns.updated_at the stamp of its record, which a step would otherwise give it */
   async function insert(table: string, { updated_at: stamp, ...columns }: Columns): Promise<number> {
@@ -37,28 +41,20 @@ export function createBuilders({ platform, pool }: TestDatabase) {
   return {
     tenant: (columns: Columns = {}) => insert('tenant', { name: `Tenant ${++count}`, ...columns }),
 
-    product: (tenantId: number, columns: Columns = {}) => {
-      count += 1
-      const required = { tenant_id: tenantId, slug: `product-${count}`, title: `Product ${count}`, currency: 'GBP' }
-      return insert('product', { ...required, ...columns })
-    },
+    product: (tenantId: number, columns: Columns = {}) =>
+      insert('product', { tenant_id: tenantId, ...nameOf('Product'), currency: 'GBP', ...columns }),
 
     /** Links the category to the products. */
     category: async (tenantId: number, productIds: number[] = [], columns: Columns = {}) => {
-      count += 1
-      const required = { tenant_id: tenantId, slug: `category-${count}`, title: `Category ${count}` }
-      const id = await insert('category', { ...required, ...columns })
+      const id = await insert('category', { tenant_id: tenantId, ...nameOf('Category'), ...columns })
       for (const productId of productIds) {
         await platform`insert into product_category ${platform({ product_id: productId, category_id: id })}`
       }
       return id
     },
 
-    variant: (productId: number, columns: Columns = {}) => {
-      count += 1
-      const required = { product_id: productId, slug: `variant-${count}`, title: `Variant ${count}`, currency: 'GBP' }
-      return insert('variant', { ...required, ...columns })
-    },
+    variant: (productId: number, columns: Columns = {}) =>
+      insert('variant', { product_id: productId, ...nameOf('Variant'), currency: 'GBP', ...columns }),
 
     voucher: (tenantId: number, columns: Columns = {}) =>
       insert('purchased_voucher', { tenant_id: tenantId, reference: `REF-${++count}`, ...columns }),

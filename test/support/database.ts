@@ -2,18 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import postgres from '#postgres'
 import { migrate } from '../../src/db/migration/migrate.ts'
-import type { Pool } from '../../src/db/sql.ts'
+import { createBuilders } from './builders.ts'
 import { afterFile } from './cleanups.ts'
 import { connect, serviceRole } from './connect.ts'
 import { projected } from './projected.ts'
-
-export interface TestDatabase {
-  /** Connections as the service's role. */
-  pool: Pool
-  platform: Pool
-  url: string
-  address: { host: string; port: number; user: string; database: string }
-}
 
 /** Creates a database, which is dropped after the file's tests. @param options of `create database` */
 async function create(options: string) {
@@ -39,12 +31,16 @@ export async function createEmptyDatabase(options = '') {
   const database = await create(options)
   const owner = connect(database.address, { max: 1, statementTimeoutMs: 60_000 })
   const pool = connect(database.address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
-  afterFile(() => Promise.all([owner, pool].map(each => each.end({ timeout: 1 }))))
   return { ...database, owner, pool }
 }
 
-/** Clones the migrated template. @param options of `create database`: creates and migrates a database with them instead */
-export async function createDatabase(options?: string): Promise<TestDatabase> {
+/**
+ * Clones the migrated template.
+ *
+ * @param options of `create database`: creates and migrates a database with them instead
+ * @returns connections as the service's role and as the platform's owner, and builders of the platform's rows
+ */
+export async function createDatabase(options?: string) {
   const { address, url } = await create(options ?? `template ${inject('server').templateDatabase} strategy file_copy`)
   const pooler = inject('pooler')
   const service = { max: 10, statementTimeoutMs: 10_000, role: serviceRole, startupParameters: pooler === undefined }
@@ -54,6 +50,7 @@ export async function createDatabase(options?: string): Promise<TestDatabase> {
     await migrate(platform)
     await projected(platform)
   }
-  afterFile(() => Promise.all([pool, platform].map(each => each.end({ timeout: 1 }))))
-  return { pool, platform, url, address }
+  return { pool, platform, build: createBuilders({ platform, pool }), url, address }
 }
+
+export type TestDatabase = Awaited<ReturnType<typeof createDatabase>>

@@ -1,6 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findCluster } from '../../packages/embedded/src/paths.ts'
 import { afterFile } from './cleanups.ts'
 
 /** Creates a directory, which is removed after the file's tests. An embedded server runs as a user who may traverse it. */
@@ -9,4 +10,13 @@ export function createDirectory(): string {
   chmodSync(path, 0o711)
   afterFile(() => rmSync(path, { recursive: true, force: true }))
   return path
+}
+
+/** Creates a directory of the account that runs servers: PostgreSQL and its poolers refuse to run as root. */
+export function createServerDirectory() {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  chmodSync(path, 0o711)
+  const { account } = findCluster(path)
+  chownSync(path, account.uid, account.gid)
+  return { path, account }
 }

@@ -1,7 +1,9 @@
+import type { ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterFile } from './cleanups.ts'
+import { until } from './until.ts'
 
 /** Lets a server listen on this machine until the file's tests have ended. @returns its port */
 export async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
@@ -34,3 +36,10 @@ export async function canConnect(port: number): Promise<boolean> {
   socket.destroy()
   return connected !== null
 }
+
+/** Waits until a program listens on a port. @throws Error when its process ends, or after 10 seconds */
+export const untilListening = (name: string, port: number, child: ChildProcess) =>
+  until(`${name} listens`, () => {
+    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}.`)
+    return canConnect(port)
+  })

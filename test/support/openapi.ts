@@ -104,9 +104,7 @@ function responseTo({ method, url, status }: Received): ResponseObject | null {
 }
 
 function headerDifferences({ headers: described }: ResponseObject, received: Received['headers']): string[] {
-  const wanted = new Map(
-    Object.entries(described).map(([name, header]) => [name.toLowerCase(), resolve<Header>(header)]),
-  )
+  const wanted = new Map(Object.entries(described).map(([name, it]) => [name.toLowerCase(), resolve<Header>(it)]))
   const differences: string[] = []
   for (const [name, { required, schema }] of wanted) {
     const value = received[name]

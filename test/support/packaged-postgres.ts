@@ -1,10 +1,9 @@
 /** The PostgreSQL server of the system's packages, as Debian installs it: with its defaults, where the embedded one has no JIT. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EmbeddedPostgres } from '../../packages/embedded/src/embedded.ts'
-import { findCluster } from '../../packages/embedded/src/paths.ts'
+import { createServerDirectory } from './directory.ts'
 
 const versions = '/usr/lib/postgresql'
 
@@ -30,13 +29,7 @@ export function packagedPrograms(): string {
  * @throws Error when no package is installed, or the server does not start
  */
 export async function startPackaged(settings: Record<string, string> = {}, backup?: string): Promise<EmbeddedPostgres> {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-packaged-'))
-  chmodSync(directory, 0o711)
-  // PostgreSQL refuses to run as root.
-  const { account } = findCluster(directory)
-  const home = join(directory, 'home')
-  mkdirSync(home, { mode: 0o711 })
-  chownSync(home, account.uid, account.gid)
+  const { path: home, account } = createServerDirectory()
   const execute = (file: string, ...args: string[]) =>
     execFileSync(file, args, { ...account, cwd: '/', stdio: 'ignore' })
   const run = (program: string, ...args: string[]) => execute(join(packagedPrograms(), program), ...args)
@@ -54,7 +47,7 @@ export async function startPackaged(settings: Record<string, string> = {}, backu
     ...{ host: home, port, user, database: user },
     async stop() {
       run('pg_ctl', 'stop', '-w', '-m', 'immediate', '-D', data)
-      rmSync(directory, { recursive: true, force: true })
+      rmSync(home, { recursive: true, force: true })
     },
   }
 }

@@ -1,12 +1,10 @@
 /** A real PgBouncer with the configuration of docs/scaling.md, which `.ci/newest` installs. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findCluster } from '../../packages/embedded/src/paths.ts'
-import { canConnect } from './free-port.ts'
-import { until } from './until.ts'
+import { createServerDirectory } from './directory.ts'
+import { untilListening } from './free-port.ts'
 
 /** Settings to replace or to add, by name; null removes one. `connect_query` is the database's. */
 export type Changes = Record<string, string | null>
@@ -45,11 +43,7 @@ export function pgBouncerIsAtLeast(major: number, minor: number): boolean {
  */
 export function createPgBouncer({ server, port, login, otherLogins = [], changes = {} }: PgBouncerOptions) {
   if (!pgBouncerIsAtLeast(1, 21)) throw new Error('The service needs PgBouncer 1.21 or later.')
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-pgbouncer-'))
-  chmodSync(directory, 0o755)
-  // As PostgreSQL, it refuses to run as root.
-  const { account } = findCluster(directory)
-  if (account.uid !== undefined && account.gid !== undefined) chownSync(directory, account.uid, account.gid)
+  const { path: directory, account } = createServerDirectory()
   const file = (name: string) => join(directory, name)
   let child: ChildProcess | null = null
   const users = [login, ...otherLogins].map(name => `"${name}" "${password}"\n`)
@@ -80,7 +74,7 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
       await kill()
       writeFileSync(file('pgbouncer.ini'), configure(server, { ...own, ...changes, ...more }))
       child = spawn(program, ['-q', file('pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
-      await untilListening(port, child)
+      await untilListening('PgBouncer', port, child)
     },
     kill,
     /** Stops it where it is, with its connections open. */
@@ -94,10 +88,7 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
 }
 
 /** Returns the documented configuration, with the places and changes of a test. */
-function configure(
-  { host, port }: { host: string; port: number },
-  { connect_query: query, ...changes }: Changes,
-): string {
+function configure({ host, port }: PgBouncerOptions['server'], { connect_query: query, ...changes }: Changes): string {
   const documented = readFileSync(join(import.meta.dirname, '../../deploy/pgbouncer.ini'), 'utf8')
   // The databases of the tests, each by its own name.
   const entry = /^gateway = host=\S+ port=\S+ dbname=gateway (connect_query=.*)$/m
@@ -112,10 +103,3 @@ function configure(
     return value === null ? rest : `${rest}${name} = ${value}\n`
   }, named)
 }
-
-/** @throws Error when the process ends, or after 10 seconds */
-const untilListening = (port: number, child: ChildProcess) =>
-  until('PgBouncer listens', async () => {
-    if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}.`)
-    return canConnect(port)
-  })

@@ -1,12 +1,10 @@
 /** A real Pgpool-II, which routes reads to standbys: Debian's package `pgpool2`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findCluster } from '../../packages/embedded/src/paths.ts'
-import { canConnect, freePort } from './free-port.ts'
-import { until } from './until.ts'
+import { createServerDirectory } from './directory.ts'
+import { freePort, untilListening } from './free-port.ts'
 
 const program = '/usr/sbin/pgpool'
 
@@ -17,11 +15,7 @@ const program = '/usr/sbin/pgpool'
  * @param more settings to add or to replace
  */
 export async function startPgpool(primary: number, standbys: readonly number[], more: Record<string, string> = {}) {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-pgpool-'))
-  chmodSync(directory, 0o755)
-  // As PostgreSQL, it need not run as root.
-  const { account } = findCluster(directory)
-  chownSync(directory, account.uid, account.gid)
+  const { path: directory, account } = createServerDirectory()
   const [port, pcpPort] = [await freePort(), await freePort()]
   const backends = [primary, ...standbys].flatMap((port, number) => [
     [`backend_hostname${number}`, '127.0.0.1'],
@@ -43,20 +37,9 @@ export async function startPgpool(primary: number, standbys: readonly number[], 
     return join(directory, name)
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)
-  const flags = [
-    '-n',
-    '-f',
-    write('pgpool.conf', lines.join('')),
-    '-F',
-    write('pcp.conf'),
-    '-a',
-    write('pool_hba.conf'),
-  ]
-  const child = spawn(program, flags, { ...account, cwd: '/', stdio: 'ignore' })
-  await until('Pgpool-II listens', async () => {
-    if (child.exitCode !== null) throw new Error(`Pgpool-II ended with ${child.exitCode}.`)
-    return canConnect(port)
-  })
+  const files = ['-f', write('pgpool.conf', lines.join('')), '-F', write('pcp.conf'), '-a', write('pool_hba.conf')]
+  const child = spawn(program, ['-n', ...files], { ...account, cwd: '/', stdio: 'ignore' })
+  await untilListening('Pgpool-II', port, child)
   return {
     port,
     async remove() {

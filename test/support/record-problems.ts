@@ -1,6 +1,8 @@
-import type { Sql } from '../../src/db/sql.ts'
+import { expect } from 'vitest'
+import type { Pool, Sql } from '../../src/db/sql.ts'
 import { findRecordProblems as find, type RecordProblem } from '../../src/projection/check.ts'
 import { readStepState } from '../../src/projection/step-state.ts'
+import { projected } from './projected.ts'
 
 /**
  * Compares all records with their sources. The comparison leaves out keys that wait, so it would agree with steps that stand still.
@@ -12,4 +14,10 @@ export async function findRecordProblems(sql: Sql, repairs = false): Promise<Rec
   const { waiting } = await readStepState(sql)
   if (waiting > 0) throw new Error(`${waiting} changes wait for a step.`)
   return find(sql, repairs)
+}
+
+/** Makes the steps, and expects all records to be as their sources. */
+export async function expectProjected(sql: Pool): Promise<void> {
+  await projected(sql)
+  expect(await findRecordProblems(sql)).toEqual([])
 }

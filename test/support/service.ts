@@ -1,5 +1,4 @@
 import { createApp } from './app.ts'
-import { createBuilders } from './builders.ts'
 import { createDatabase } from './database.ts'
 
 /**
@@ -9,7 +8,7 @@ import { createDatabase } from './database.ts'
  */
 export async function startService(environment?: NodeJS.ProcessEnv, options?: string) {
   const database = await createDatabase(options)
-  return { database, build: createBuilders(database), client: await createApp(database, environment) }
+  return { ...database, database, client: await createApp(database, environment) }
 }
 
 export type TestService = Awaited<ReturnType<typeof startService>>

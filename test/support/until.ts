@@ -9,11 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
  * @returns the value
  * @throws Error when a check that began after the timeout does not hold
  */
-export async function until<Value>(
-  what: string,
-  holds: () => Value | Promise<Value>,
-  timeout = 10_000,
-): Promise<NonNullable<Value>> {
+export async function until<Value>(what: string, holds: () => Value | Promise<Value>, timeout = 10_000) {
   for (const deadline = performance.now() + timeout; ; await pause(20)) {
     const began = performance.now()
     const value = await holds()
