@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { type ExecutionResult, execute, parse, validate } from 'graphql'
 import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
 import { type Permission, permissionNames } from '../../src/domain/token/permission.ts'
-import type { Context } from '../../src/graphql/context.ts'
+import { type Context, createContext } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
+import { openGateway } from '../../src/open-gateway.ts'
+import { afterFile } from '../support/cleanups.ts'
 import { DocumentMaker, type GeneratedDocument } from '../support/document-maker.ts'
-import { createContexts } from '../support/gateway.ts'
 import { globalId } from '../support/graphql.ts'
 import { createErrorFinder, type ShownError } from '../support/possible-errors.ts'
 import { startService } from '../support/service.ts'
@@ -13,8 +15,11 @@ import { startService } from '../support/service.ts'
 /** `PARITY_DOCUMENTS=100000` for a long run. */
 const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
 
-const { build, client, database } = await startService()
-const contextOf = createContexts(database.pool)
+const { build, client, pool } = await startService()
+/** The parts of a service, with which graphql-js runs the resolvers without a transport. */
+const config = readConfig({ RATE_LIMIT_PER_MINUTE: '1000000' })
+const { gateway, close } = await openGateway(config, { pool, rates: pool, standbys: [] }, client.app)
+afterFile(close)
 
 const foreignId = await build.tenant()
 const tenantId = await build.tenant({ name: 'The "Old" Mill', parent_id: foreignId })
@@ -53,8 +58,16 @@ const makeDocument = (draw: fc.GeneratorValue) =>
 
 /** Creates a caller: its token, and contexts like the contexts of its requests. */
 async function createCaller(tenants: number[], permissions: Permission[]) {
-  const { id: tokenId, secret } = await build.token(tenants, { permissions, name: 'Sync' })
-  return { secret, createContext: () => contextOf({ tokenId, tenants, permissions }) }
+  const { id, secret } = await build.token(tenants, { permissions, name: 'Sync' })
+  const grants = tenants.map(tenantId => ({ tenantId, withDescendants: false }))
+  const caller = {
+    token: { id, name: 'Sync', permissions, tenants: grants, rateLimit: null, expiresAt: null },
+    ...{ address: '127.0.0.1', requestId: 'test', isWaiting: () => true },
+    lookUp: () => ({ status: 'unknown' as const }),
+    ...{ rate: gateway.rate, rateKey: 'test', window: { used: 1, resetsIn: 60_000 } },
+    ...{ cost: 0, rejectedCost: 0, requestedCost: 1 },
+  }
+  return { secret, createContext: () => createContext(gateway, { ...caller }) }
 }
 type Caller = Awaited<ReturnType<typeof createCaller>>
 const mostAllowed = await createCaller([tenantId], permissions)
