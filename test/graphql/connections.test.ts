@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { readPages } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 
@@ -42,40 +42,37 @@ function ask(args: Record<string, unknown>, list = 'catalogVouchers') {
 
 const idsOf = ({ nodes }: Page) => nodes.map(node => node.databaseId)
 
-describe('paging', () => {
-  it.each([1, 2, 3, 4, 10])('lists every record once, in order, forward and backward by %i', async size => {
-    for (const backward of [false, true]) {
-      const pages = await readPages(asked => page({ ...asked }), size, backward)
-      expect(pages.flatMap(idsOf)).toEqual(ids)
-    }
-  })
+it.each([1, 2, 3, 4, 10])('every record is listed once, in order, forward and backward by %i', async size => {
+  for (const backward of [false, true]) {
+    const pages = await readPages(asked => page({ ...asked }), size, backward)
+    expect(pages.flatMap(idsOf)).toEqual(ids)
+  }
+})
 
-  it('lists the records strictly between two cursors, from either end', async () => {
-    const { edges } = await page({})
-    const [after, before] = [edges[1]!.cursor, edges[8]!.cursor]
-    expect(idsOf(await page({ after, before }))).toEqual(ids.slice(2, 8))
-    const [start, end] = [await page({ first: 2, after, before }), await page({ last: 2, after, before })]
-    expect([start, end].map(idsOf)).toEqual([ids.slice(2, 4), ids.slice(6, 8)])
-    for (const { pageInfo } of [start, end])
-      expect(pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
-  })
+it('the records strictly between two cursors are listed, from either end', async () => {
+  const { edges } = await page({})
+  const [after, before] = [edges[1]!.cursor, edges[8]!.cursor]
+  expect(idsOf(await page({ after, before }))).toEqual(ids.slice(2, 8))
+  const [start, end] = [await page({ first: 2, after, before }), await page({ last: 2, after, before })]
+  expect([start, end].map(idsOf)).toEqual([ids.slice(2, 4), ids.slice(6, 8)])
+  for (const { pageInfo } of [start, end]) expect(pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
+})
 
-  it('gives each edge the cursor of its record', async () => {
-    const { edges, nodes } = await page({ first: 5 })
-    expect(edges.map(edge => edge.node)).toEqual(nodes)
-    for (const [index, { cursor }] of edges.entries()) {
-      expect(idsOf(await page({ first: 1, after: cursor }))).toEqual([ids[index + 1]])
-    }
-  })
+it('each edge has the cursor of its record', async () => {
+  const { edges, nodes } = await page({ first: 5 })
+  expect(edges.map(edge => edge.node)).toEqual(nodes)
+  for (const [index, { cursor }] of edges.entries()) {
+    expect(idsOf(await page({ first: 1, after: cursor }))).toEqual([ids[index + 1]])
+  }
+})
 
-  it('returns whether there are more records, for an empty page too', async () => {
-    const none = { nodes: [], edges: [], nextCursor: null }
-    const cursors = { startCursor: null, endCursor: null }
-    expect(await page({ first: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasNextPage: true } })
-    expect(await page({ last: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasPreviousPage: true } })
-    const pageInfo = { hasNextPage: false, hasPreviousPage: false, ...cursors }
-    expect(await page({ first: 0 }, 'purchasedVouchers')).toMatchObject({ ...none, pageInfo, totalCount: 0 })
-  })
+it('a page says whether there are more records, an empty one too', async () => {
+  const none = { nodes: [], edges: [], nextCursor: null }
+  const cursors = { startCursor: null, endCursor: null }
+  expect(await page({ first: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasNextPage: true } })
+  expect(await page({ last: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasPreviousPage: true } })
+  const pageInfo = { hasNextPage: false, hasPreviousPage: false, ...cursors }
+  expect(await page({ first: 0 }, 'purchasedVouchers')).toMatchObject({ ...none, pageInfo, totalCount: 0 })
 })
 
 it('updatedSince is part of cursors in both directions, and of the count', async () => {
@@ -87,21 +84,19 @@ it('updatedSince is part of cursors in both directions, and of the count', async
   expect(idsOf(await page({ last: 100, before: end.pageInfo.startCursor }))).toEqual(ids.slice(4, 9))
 })
 
-describe('errors', () => {
-  it('are all reported at once', async () => {
-    const wrong = { first: -1, last: 101, after: 'x', before: 'y', updatedSince: '2026-01-01' }
-    const { status, body } = await ask(wrong)
-    expect(status).toBe(200)
-    expect(Object.keys(body.errors[0].extensions.errors).sort()).toEqual(Object.keys(wrong).sort())
-  })
+it('all errors are reported at once', async () => {
+  const wrong = { first: -1, last: 101, after: 'x', before: 'y', updatedSince: '2026-01-01' }
+  const { status, body } = await ask(wrong)
+  expect(status).toBe(200)
+  expect(Object.keys(body.errors[0].extensions.errors).sort()).toEqual(Object.keys(wrong).sort())
+})
 
-  it.each([{ first: 101 }, { last: -1 }, { first: 1, last: 1 }])('rejects %o', async args => {
-    const { body } = await ask(args)
-    expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
-    expect(body.data).toEqual({ tenant: { catalogVouchers: null } })
-  })
+it.each([{ first: 101 }, { last: -1 }, { first: 1, last: 1 }])('the arguments %o are rejected', async args => {
+  const { body } = await ask(args)
+  expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
+  expect(body.data).toEqual({ tenant: { catalogVouchers: null } })
+})
 
-  it('treats null and empty arguments as absent', async () => {
-    expect(idsOf(await page({ first: null, last: null, after: null, before: '', updatedSince: '' }))).toEqual(ids)
-  })
+it('null and empty arguments count as absent', async () => {
+  expect(idsOf(await page({ first: null, last: null, after: null, before: '', updatedSince: '' }))).toEqual(ids)
 })
