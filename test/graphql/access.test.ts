@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createEndpoint, pauseEndpoint } from '../../src/domain/event/endpoint.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
@@ -8,7 +8,7 @@ import { fresh, globalId } from '../support/graphql.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client, database } = await startService()
+const { build, client, pool } = await startService()
 const root = await build.tenant()
 const leaf = await build.tenant({ parent_id: await build.tenant({ parent_id: root }) })
 const other = await build.tenant()
@@ -59,11 +59,11 @@ it('the viewer has the name, tenants, permissions, expiry and rate of the token'
 })
 
 it('the viewer has the state of its own webhooks, for one operation and in one statement', async () => {
-  await projected(database.pool)
+  await projected(pool)
   const [own, foreign] = [await build.token([root]), await build.token([root])]
-  const add = (id: number) => createEndpoint(database.pool, tester, id, `https://partner.example.com/${id}`)
+  const add = (id: number) => createEndpoint(pool, tester, id, `https://partner.example.com/${id}`)
   await add(foreign.id)
-  await pauseEndpoint(database.pool, tester, (await add(own.id)).id)
+  await pauseEndpoint(pool, tester, (await add(own.id)).id)
   const query = `{ viewer { webhooks { url state failingSince pausedAt pauseReason deliveredTo } again: webhooks { url } } }`
   const url = `https://partner.example.com/${own.id}`
   const { body, headers } = await client.graphql(own.secret, query)
@@ -73,35 +73,33 @@ it('the viewer has the state of its own webhooks, for one operation and in one s
   expect(headers['ratelimit-remaining']).toBe('99999')
 })
 
-describe('resolveVoucher', () => {
-  const mutation = `mutation ($input: ResolveVoucherInput!) { resolveVoucher(input: $input) {
-    status reasonCode redemptionToken voucher { databaseId currentBalance } tenant { databaseId sourceTenantId } } }`
+const mutation = `mutation ($input: ResolveVoucherInput!) { resolveVoucher(input: $input) {
+  status reasonCode redemptionToken voucher { databaseId currentBalance } tenant { databaseId sourceTenantId } } }`
 
-  it('resolves by reference and by QR token, at a tenant named by either id', async () => {
-    const { secret } = await build.token([whole(root)])
-    const money = { current_balance: 12.5, currency: 'GBP' }
-    const id = await build.voucher(leaf, { reference: 'Res-1', qr_token: 'qr/1', ...money })
-    for (const tenantId of [String(root), globalId('Tenant', root)]) {
-      for (const name of [{ voucherReference: ' res-1 ' }, { qrToken: 'https://x.example/?t=qr%2F1' }]) {
-        const { resolveVoucher } = await client.read(secret, mutation, { input: { tenantId, ...name } })
-        expect(resolveVoucher).toEqual({
-          status: 'redeemable',
-          reasonCode: null,
-          redemptionToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]{86}$/),
-          voucher: { databaseId: id, currentBalance: 12.5 },
-          tenant: { databaseId: root, sourceTenantId: leaf },
-        })
-      }
+it('resolveVoucher resolves by reference and by QR token, at a tenant named by either id', async () => {
+  const { secret } = await build.token([whole(root)])
+  const money = { current_balance: 12.5, currency: 'GBP' }
+  const id = await build.voucher(leaf, { reference: 'Res-1', qr_token: 'qr/1', ...money })
+  for (const tenantId of [String(root), globalId('Tenant', root)]) {
+    for (const name of [{ voucherReference: ' res-1 ' }, { qrToken: 'https://x.example/?t=qr%2F1' }]) {
+      const { resolveVoucher } = await client.read(secret, mutation, { input: { tenantId, ...name } })
+      expect(resolveVoucher).toEqual({
+        status: 'redeemable',
+        reasonCode: null,
+        redemptionToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]{86}$/),
+        voucher: { databaseId: id, currentBalance: 12.5 },
+        tenant: { databaseId: root, sourceTenantId: leaf },
+      })
     }
-  })
+  }
+})
 
-  it.each([
-    [{}, ['qrToken', 'voucherReference']],
-    [{ qrToken: 'a'.repeat(2049) }, ['qrToken']],
-  ])('rejects invalid input %#, and names its fields as GraphQL does', async (name, fields) => {
-    const { secret } = await build.token([root])
-    const { body } = await client.graphql(secret, mutation, { input: { tenantId: String(root), ...name } })
-    expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
-    expect(Object.keys(body.errors[0].extensions.errors)).toEqual(fields)
-  })
+it.each([
+  [{}, ['qrToken', 'voucherReference']],
+  [{ qrToken: 'a'.repeat(2049) }, ['qrToken']],
+])('resolveVoucher rejects invalid input %#, and names its fields as GraphQL does', async (name, fields) => {
+  const { secret } = await build.token([root])
+  const { body } = await client.graphql(secret, mutation, { input: { tenantId: String(root), ...name } })
+  expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
+  expect(Object.keys(body.errors[0].extensions.errors)).toEqual(fields)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { globalId } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 
@@ -25,58 +25,56 @@ const base64 = (text: string) => Buffer.from(text).toString('base64url')
 const node = async (id: string) =>
   (await client.graphql(secret, 'query ($id: ID!) { node(id: $id) { __typename id } }', { id })).body
 
-describe('node', () => {
-  it('fetches each type by the id of the record', async () => {
-    for (const { type, field, id, global } of records) {
-      const query = `query ($id: ID!) { tenant(id: ${own}) { ${field}(id: $id) { __typename id databaseId } } }`
-      for (const given of [String(id), global]) {
-        const data = await client.read(secret, query, { id: given })
-        expect(data).toEqual({ tenant: { [field]: { __typename: type, id: global, databaseId: id } } })
-      }
-      expect((await node(global)).data).toEqual({ node: { __typename: type, id: global } })
+it('node fetches each type by the id of the record', async () => {
+  for (const { type, field, id, global } of records) {
+    const query = `query ($id: ID!) { tenant(id: ${own}) { ${field}(id: $id) { __typename id databaseId } } }`
+    for (const given of [String(id), global]) {
+      const data = await client.read(secret, query, { id: given })
+      expect(data).toEqual({ tenant: { [field]: { __typename: type, id: global, databaseId: id } } })
     }
-    const tenant = globalId('Tenant', own)
-    expect((await node(tenant)).data).toEqual({ node: { __typename: 'Tenant', id: tenant } })
-    const named = await client.read(secret, `{ tenant(id: "${tenant}") { databaseId } }`)
-    expect(named).toEqual({ tenant: { databaseId: own } })
-  })
+    expect((await node(global)).data).toEqual({ node: { __typename: type, id: global } })
+  }
+  const tenant = globalId('Tenant', own)
+  expect((await node(tenant)).data).toEqual({ node: { __typename: 'Tenant', id: tenant } })
+  const named = await client.read(secret, `{ tenant(id: "${tenant}") { databaseId } }`)
+  expect(named).toEqual({ tenant: { databaseId: own } })
+})
 
-  it('returns the same error for a foreign record as for an absent one', async () => {
-    const answers = new Set<string>()
-    const answerOf = async (id: string) => {
-      const { data, errors } = await node(id)
-      return JSON.stringify({ data, errors })
-    }
-    const absent = 9_007_199_254_740_991
-    for (const { type, make } of types) {
-      const theirs = await make(foreign)
-      const ids = [globalId(type, foreign, theirs), globalId(type, own, theirs), globalId(type, own, absent)]
-      for (const id of [...ids, globalId(type, below, await make(below))]) answers.add(await answerOf(id))
-    }
-    for (const tenant of [foreign, below, absent]) answers.add(await answerOf(globalId('Tenant', tenant)))
-    expect([...answers]).toHaveLength(1)
-    expect(JSON.parse([...answers][0]!)).toMatchObject({
-      data: { node: null },
-      errors: [{ message: 'No such record.', path: ['node'], extensions: { code: 'NOT_FOUND' } }],
+it('node returns the same error for a foreign record as for an absent one', async () => {
+  const answers = new Set<string>()
+  const answerOf = async (id: string) => {
+    const { data, errors } = await node(id)
+    return JSON.stringify({ data, errors })
+  }
+  const absent = 9_007_199_254_740_991
+  for (const { type, make } of types) {
+    const theirs = await make(foreign)
+    const ids = [globalId(type, foreign, theirs), globalId(type, own, theirs), globalId(type, own, absent)]
+    for (const id of [...ids, globalId(type, below, await make(below))]) answers.add(await answerOf(id))
+  }
+  for (const tenant of [foreign, below, absent]) answers.add(await answerOf(globalId('Tenant', tenant)))
+  expect([...answers]).toHaveLength(1)
+  expect(JSON.parse([...answers][0]!)).toMatchObject({
+    data: { node: null },
+    errors: [{ message: 'No such record.', path: ['node'], extensions: { code: 'NOT_FOUND' } }],
+  })
+})
+
+it.each([
+  ...['', 'x', '1', 'ü', '\0', '__proto__', 'A'.repeat(50_000)],
+  ...['Tenant', 'Tenant:1:1', 'Tenant:1e0', 'CatalogVoucher:1', 'CatalogVoucher:1.1.1', 'constructor:1'].map(base64),
+])('node finds nothing under %j', async id => {
+  expect((await node(id)).errors[0]).toMatchObject({ extensions: { code: 'NOT_FOUND' } })
+})
+
+it('no record is found by an id of another type or tenant', async () => {
+  for (const id of [voucher!, globalId('CatalogVoucher', foreign, records[0]!.id), '-1', '1.0', 'x']) {
+    const query = `query ($id: ID!) { tenant(id: ${own}) { name catalogVoucher(id: $id) { id } } }`
+    expect((await client.graphql(secret, query, { id })).body).toMatchObject({
+      data: { tenant: { name: expect.any(String), catalogVoucher: null } },
+      errors: [{ message: 'No such catalog voucher.', extensions: { code: 'NOT_FOUND' } }],
     })
-  })
-
-  it.each([
-    ...['', 'x', '1', 'ü', '\0', '__proto__', 'A'.repeat(50_000)],
-    ...['Tenant', 'Tenant:1:1', 'Tenant:1e0', 'CatalogVoucher:1', 'CatalogVoucher:1.1.1', 'constructor:1'].map(base64),
-  ])('finds nothing under %j', async id => {
-    expect((await node(id)).errors[0]).toMatchObject({ extensions: { code: 'NOT_FOUND' } })
-  })
-
-  it('finds no record by an id of another type or tenant', async () => {
-    for (const id of [voucher!, globalId('CatalogVoucher', foreign, records[0]!.id), '-1', '1.0', 'x']) {
-      const query = `query ($id: ID!) { tenant(id: ${own}) { name catalogVoucher(id: $id) { id } } }`
-      expect((await client.graphql(secret, query, { id })).body).toMatchObject({
-        data: { tenant: { name: expect.any(String), catalogVoucher: null } },
-        errors: [{ message: 'No such catalog voucher.', extensions: { code: 'NOT_FOUND' } }],
-      })
-    }
-  })
+  }
 })
 
 it('nodes returns records in the order of their ids, with an error for each that fails', async () => {

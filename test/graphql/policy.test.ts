@@ -1,8 +1,9 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
-import { isObjectType } from 'graphql'
+import { isEnumType, isIntrospectionType, isObjectType, isSpecifiedScalarType } from 'graphql'
 import { expect, test } from 'vitest'
 import { directResolverOf, offerBatch } from '../../src/graphql/direct-resolver.ts'
 import { policyPlugin } from '../../src/graphql/policy.ts'
+import { schema } from '../../src/graphql/schema.ts'
 
 /** A plugin that puts back the resolver and the subscriber that a field had before other plugins, as a faulty one might. */
 class DropPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
@@ -70,4 +71,25 @@ test('a subscription is checked when it begins', () => {
 test('a schema is refused when a field has lost its policy', () => {
   expect(() => createSchema([dropPlugin, policyPlugin])).toThrow('The policy of Card.secret is not checked.')
   expect(() => createSubscription([dropPlugin, policyPlugin])).toThrow('The policy of Subscription.secret is not')
+})
+
+test('the schema describes every type, field, argument, input field and enum value', () => {
+  let described = 0
+  const lacking: string[] = []
+  const check = (path: string, description?: string | null) => {
+    described++
+    if (!description?.trim().endsWith('.')) lacking.push(path)
+  }
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isIntrospectionType(type) || isSpecifiedScalarType(type)) continue
+    check(type.name, type.description)
+    if (isEnumType(type)) for (const value of type.getValues()) check(`${type.name}.${value.name}`, value.description)
+    for (const field of 'getFields' in type ? Object.values(type.getFields()) : []) {
+      const path = `${type.name}.${field.name}`
+      check(path, field.description)
+      if ('args' in field) for (const arg of field.args) check(`${path}(${arg.name})`, arg.description)
+    }
+  }
+  expect(lacking).toEqual([])
+  expect(described).toBeGreaterThan(300)
 })

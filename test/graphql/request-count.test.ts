@@ -5,9 +5,8 @@ import { globalId } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 import { tokenRecordsOf } from '../support/token-records.ts'
 
-const { build, client, database } = await startService()
-const { served, countsOf, errorsOf, exportsOf } = tokenRecordsOf(database)
-const { pool, platform } = database
+const { build, client, pool, platform } = await startService()
+const { served, countsOf, errorsOf, exportsOf } = tokenRecordsOf({ pool, platform })
 const [tenantId, other] = [await build.tenant(), await build.tenant()]
 const below = await build.tenant({ parent_id: tenantId })
 const customers = [
@@ -75,21 +74,11 @@ it.each<[string, string, string[], number]>([
     ['list'],
     3,
   ],
-  [
-    'a list with the tenants below',
-    tenant('marketingSignups(withDescendants: true) { nodes { email } }'),
-    ['list', 'list below'],
-    4,
-  ],
+  ['a list below', tenant('marketingSignups(withDescendants: true) { nodes { email } }'), ['list', 'list below'], 4],
   ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), ['record'], 1],
   ['a node', `{ node(id: "${signup(customers[0]!)}") { ... on MarketingSignup { email } } }`, ['record'], 1],
   ['nodes, some of which are denied', `{ ${nodes} { ... on MarketingSignup { email } } }`, ['record'], 3],
-  [
-    'a text that a signup has',
-    tenant('marketingSignups(filter: { text: "lee" }, first: 0) { nextCursor }'),
-    ['search'],
-    0,
-  ],
+  ['a text of a signup', tenant('marketingSignups(filter: { text: "lee" }, first: 0) { nextCursor }'), ['search'], 0],
   ['a text that no recipient has', tenant(searches('quilt')), ['voucher search'], 0],
   [
     'a text that is searched below',
@@ -97,12 +86,7 @@ it.each<[string, string, string[], number]>([
     ['voucher search, with tenants below'],
     0,
   ],
-  [
-    'a text in the vouchers of products',
-    tenant(`catalogVouchers { nodes { ${searches('quill')} } }`),
-    ['voucher search'],
-    0,
-  ],
+  ['a text below products', tenant(`catalogVouchers { nodes { ${searches('quill')} } }`), ['voucher search'], 0],
   ['a blank text', tenant(searches(' ')), [], 0],
   ['a text in products', tenant('catalogVouchers(filter: { text: "tea" }) { nextCursor }'), [], 0],
   ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), [], 0],
