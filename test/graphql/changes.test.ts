@@ -1,13 +1,12 @@
 /** `changes` names each list of the token's scope that changed since an instant, and no other list. */
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { permissionNames } from '../../src/domain/token/permission.ts'
 import { whole } from '../support/builders.ts'
 import { globalId } from '../support/graphql.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client, database } = await startService()
-const { platform, pool } = database
+const { build, client, platform, pool } = await startService()
 
 const parent = await build.tenant()
 const child = await build.tenant({ parent_id: parent })
@@ -70,62 +69,58 @@ test('a change is in the list that is named, from the instant before it on', asy
   expect(await movedBy(remove)).toEqual([`${child} PURCHASED_VOUCHERS`])
 })
 
-describe('the lists of a token', () => {
-  test('a grant without descendants does not reach the tenants below, and no grant reaches others (R21)', async () => {
-    const sell = async () => {
-      for (const tenant of [foreign, child, parent]) await build.voucher(tenant)
-    }
-    expect(await movedBy(sell)).toEqual([`${child} PURCHASED_VOUCHERS`, `${parent} PURCHASED_VOUCHERS`])
-    expect(await movedBy(sell, alone.secret)).toEqual([`${parent} PURCHASED_VOUCHERS`])
-    expect(namesOf(await changes({}, (await build.token([])).secret))).toEqual([])
-  })
+test('a grant without descendants does not reach the tenants below, and no grant reaches others (R21)', async () => {
+  const sell = async () => {
+    for (const tenant of [foreign, child, parent]) await build.voucher(tenant)
+  }
+  expect(await movedBy(sell)).toEqual([`${child} PURCHASED_VOUCHERS`, `${parent} PURCHASED_VOUCHERS`])
+  expect(await movedBy(sell, alone.secret)).toEqual([`${parent} PURCHASED_VOUCHERS`])
+  expect(namesOf(await changes({}, (await build.token([])).secret))).toEqual([])
+})
 
-  test('a tenant that comes, moves or is deleted changes the list of tenants of all that see it', async () => {
-    const other = await build.token([whole(foreign)])
-    const moved = await build.tenant({ parent_id: child })
-    const named = await build.token([moved])
-    await projected(pool)
-    const before = (await changes()).serverTime
-    await platform`update tenant set parent_id = ${foreign} where id = ${moved}`
-    expect(namesOf(await changes({ after: before }))).toEqual([`${parent} TENANTS`, `${child} TENANTS`].sort())
-    expect(namesOf(await changes({ after: before }, other.secret))).toEqual([`${moved} TENANTS`])
-    const remove = () => platform`delete from tenant where id = ${moved}`
-    expect(await movedBy(remove, named.secret)).toEqual([`${moved} TENANTS`])
-  })
+test('a tenant that comes, moves or is deleted changes the list of tenants of all that see it', async () => {
+  const other = await build.token([whole(foreign)])
+  const moved = await build.tenant({ parent_id: child })
+  const named = await build.token([moved])
+  await projected(pool)
+  const before = (await changes()).serverTime
+  await platform`update tenant set parent_id = ${foreign} where id = ${moved}`
+  expect(namesOf(await changes({ after: before }))).toEqual([`${parent} TENANTS`, `${child} TENANTS`].sort())
+  expect(namesOf(await changes({ after: before }, other.secret))).toEqual([`${moved} TENANTS`])
+  const remove = () => platform`delete from tenant where id = ${moved}`
+  expect(await movedBy(remove, named.secret)).toEqual([`${moved} TENANTS`])
+})
 
-  test('only permitted lists, and only lists that are asked for', async () => {
-    const { secret: ofProducts } = await build.token([whole(parent)], { permissions: ['view_vouchers'] })
-    const names = [parent, child].flatMap(id => [`${id} CATALOG_VOUCHERS`, `${id} TENANTS`])
-    expect(namesOf(await changes({}, ofProducts)).sort()).toEqual(names)
-    const { errors } = await changes({ lists: ['CATALOG_VOUCHERS', 'PURCHASED_VOUCHERS'] }, ofProducts)
-    expect(errors).toMatchObject([
-      { extensions: { code: 'FORBIDDEN' }, message: expect.stringContaining('view_orders') },
-    ])
-    const asked = await changes({ lists: ['MARKETING_SIGNUPS'], tenants: [globalId('Tenant', child), String(child)] })
-    expect(namesOf(asked)).toEqual([`${child} MARKETING_SIGNUPS`])
-    expect(await changes({ lists: [] })).toMatchObject({ lists: [] })
-    expect(await changes({ tenants: [] })).toMatchObject({ lists: [] })
-  })
+test('only permitted lists, and only lists that are asked for', async () => {
+  const { secret: ofProducts } = await build.token([whole(parent)], { permissions: ['view_vouchers'] })
+  const names = [parent, child].flatMap(id => [`${id} CATALOG_VOUCHERS`, `${id} TENANTS`])
+  expect(namesOf(await changes({}, ofProducts)).sort()).toEqual(names)
+  const { errors } = await changes({ lists: ['CATALOG_VOUCHERS', 'PURCHASED_VOUCHERS'] }, ofProducts)
+  expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, message: expect.stringContaining('view_orders') }])
+  const asked = await changes({ lists: ['MARKETING_SIGNUPS'], tenants: [globalId('Tenant', child), String(child)] })
+  expect(namesOf(asked)).toEqual([`${child} MARKETING_SIGNUPS`])
+  expect(await changes({ lists: [] })).toMatchObject({ lists: [] })
+  expect(await changes({ tenants: [] })).toMatchObject({ lists: [] })
+})
 
-  test('tenants that are named are checked as a tenant in the path is (R19)', async () => {
-    expect(code(await changes({ tenants: [String(parent), String(foreign)] }))).toBe('FORBIDDEN')
-    expect(code(await changes({ tenants: ['999999'] }))).toBe('NOT_FOUND')
-    expect(code(await changes({ tenants: [String(child)] }, alone.secret))).toBe('FORBIDDEN')
-  })
+test('tenants that are named are checked as a tenant in the path is (R19)', async () => {
+  expect(code(await changes({ tenants: [String(parent), String(foreign)] }))).toBe('FORBIDDEN')
+  expect(code(await changes({ tenants: ['999999'] }))).toBe('NOT_FOUND')
+  expect(code(await changes({ tenants: [String(child)] }, alone.secret))).toBe('FORBIDDEN')
+})
 
-  test('`access` is another text when grants or permissions are', async () => {
-    const texts = new Set([(await changes({}, alone.secret)).access])
-    for (const [grants, permissions] of [
-      [[parent], permissionNames],
-      [[parent, child], permissionNames],
-      [[whole(parent)], permissionNames],
-      [[parent], ['view_vouchers']],
-    ] as const) {
-      const token = await build.token([...grants], { permissions: [...permissions] })
-      texts.add((await changes({}, token.secret)).access)
-    }
-    expect(texts.size).toBe(4)
-  })
+test('`access` is another text when grants or permissions are', async () => {
+  const texts = new Set([(await changes({}, alone.secret)).access])
+  for (const [grants, permissions] of [
+    [[parent], permissionNames],
+    [[parent, child], permissionNames],
+    [[whole(parent)], permissionNames],
+    [[parent], ['view_vouchers']],
+  ] as const) {
+    const token = await build.token([...grants], { permissions: [...permissions] })
+    texts.add((await changes({}, token.secret)).access)
+  }
+  expect(texts.size).toBe(4)
 })
 
 test('an instant from before a full pass is an error, and the epoch has grown', async () => {

@@ -1,19 +1,16 @@
 /** Expensive requests of a token (R31) delay neither other tokens nor v1. */
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Answer, createApp } from '../support/app.ts'
-import { afterFile } from '../support/cleanups.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 
-const { build, database } = await startService()
-const { platform, address } = database
+const { build, database, platform, address } = await startService()
 const timeouts = { statementTimeoutMs: 20_000, waitTimeoutMs: 20_000 }
 // One connection for all requests that are not expensive, and two for expensive ones.
 const pool = connect(address, { max: 1, ...timeouts, role: serviceRole })
 const watcher = connect(address, { max: 1, ...timeouts })
-afterFile(() => Promise.all([pool.end({ timeout: 1 }), watcher.end()]))
 const client = await createApp({ pool })
 const tenantId = await build.tenant()
 await build.product(tenantId)
@@ -55,43 +52,41 @@ function expectWhole(...answers: Answer[]): void {
   for (const { status, body } of answers) expect([status, body.errors]).toEqual([200, undefined])
 }
 
-describe('while the searches of a token wait for a lock', () => {
-  test('requests of others are answered; its own are refused beyond ten under way', async () => {
-    const refused: Answer[] = []
-    const { sent, others, known } = await whileLocked(async () => {
-      const sent = times(15, async () => {
-        const answer = await client.graphql(one.secret, productSearch)
-        if (answer.status === 429) refused.push(answer)
-        return answer
-      })
-      await untilLockWaits(watcher)
-      await expect.poll(() => refused.length).toBe(5)
-      const others = await askOthers()
-      // The document is cached now: it is refused before it is parsed.
-      return { sent, others, known: await client.graphql(one.secret, productSearch) }
+test('while the searches of a token wait for a lock, others are answered; its own are refused beyond ten', async () => {
+  const refused: Answer[] = []
+  const { sent, others, known } = await whileLocked(async () => {
+    const sent = times(15, async () => {
+      const answer = await client.graphql(one.secret, productSearch)
+      if (answer.status === 429) refused.push(answer)
+      return answer
     })
-    expectWhole(...others)
-    for (const { status, headers, body } of [...refused, known]) {
-      expect(status).toBe(429)
-      expect(headers['retry-after']).toBe('1')
-      expect(body.errors).toMatchObject([{ message: expect.stringContaining('10 expensive requests under way') }])
-      const remaining = Number(headers['ratelimit-remaining'])
-      expect(body.extensions.cost).toMatchObject({ requested: 4, actual: 1, remaining })
-    }
-    const answered = (await Promise.all(sent)).filter(({ status }) => status === 200)
-    expect(answered).toHaveLength(10)
-    expectWhole(...answered, await client.graphql(one.secret, productSearch))
+    await untilLockWaits(watcher)
+    await expect.poll(() => refused.length).toBe(5)
+    const others = await askOthers()
+    // The document is cached now: it is refused before it is parsed.
+    return { sent, others, known: await client.graphql(one.secret, productSearch) }
   })
+  expectWhole(...others)
+  for (const { status, headers, body } of [...refused, known]) {
+    expect(status).toBe(429)
+    expect(headers['retry-after']).toBe('1')
+    expect(body.errors).toMatchObject([{ message: expect.stringContaining('10 expensive requests under way') }])
+    const remaining = Number(headers['ratelimit-remaining'])
+    expect(body.extensions.cost).toMatchObject({ requested: 4, actual: 1, remaining })
+  }
+  const answered = (await Promise.all(sent)).filter(({ status }) => status === 200)
+  expect(answered).toHaveLength(10)
+  expectWhole(...answered, await client.graphql(one.secret, productSearch))
+})
 
-  test('a request with many of them leaves a connection to others', async () => {
-    const list = 'catalogVouchers(filter: { text: "gift" }) { nodes { id } }'
-    const many = ofTenant(times(10, at => `list${at}: ${list}`).join(' '))
-    const { sent, others, waiting } = await whileLocked(async () => {
-      const sent = [client.graphql(one.secret, many)]
-      await untilLockWaits(watcher)
-      return { sent, others: await askOthers(), waiting: await waitingSessions() }
-    })
-    expect(waiting).toBe(1)
-    expectWhole(...others, ...(await Promise.all(sent)))
+test('a request with many searches that wait leaves a connection to others', async () => {
+  const list = 'catalogVouchers(filter: { text: "gift" }) { nodes { id } }'
+  const many = ofTenant(times(10, at => `list${at}: ${list}`).join(' '))
+  const { sent, others, waiting } = await whileLocked(async () => {
+    const sent = [client.graphql(one.secret, many)]
+    await untilLockWaits(watcher)
+    return { sent, others: await askOthers(), waiting: await waitingSessions() }
   })
+  expect(waiting).toBe(1)
+  expectWhole(...others, ...(await Promise.all(sent)))
 })

@@ -1,10 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client, database } = await startService()
-const { platform } = database
+const { build, client, platform, pool } = await startService()
 
 const tenantId = await build.tenant()
 const childId = await build.tenant({ parent_id: tenantId })
@@ -69,23 +68,19 @@ test('removals require the permissions of the record', async () => {
 })
 
 test('removals of several types come in one order, once each', async () => {
-  const { serverTime } = await removals()
+  const { serverTime: since } = await removals()
   const gone: [string, number][] = []
   for (let made = 0; made < 4; made++) {
     const [voucher, customer] = [await build.voucher(tenantId), await build.customer(tenantId)]
     const product = await build.product(tenantId)
-    await projected(database.pool)
+    await projected(pool)
     await platform`delete from purchased_voucher where id = ${voucher}`
     await platform`delete from customer where id = ${customer}`
     await platform`delete from product where id = ${product}`
-    await projected(database.pool)
+    await projected(pool)
     gone.push(['PURCHASED_VOUCHER', voucher], ['MARKETING_SIGNUP', customer])
   }
-  const asked = {
-    since: serverTime,
-    resources: ['PURCHASED_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER'],
-    first: 5,
-  }
+  const asked = { since, resources: ['PURCHASED_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER'], first: 5 }
   const first = await removals(asked)
   const second = await removals({ ...asked, after: first.nextCursor })
   const reported = [...first.nodes, ...second.nodes].map(({ resource, recordId }) => [resource, recordId])
@@ -103,7 +98,7 @@ test('records that moved to another tenant and came back are not reported, becau
   }
   const { serverTime } = await removals()
   await moveTo(childId)
-  await projected(database.pool)
+  await projected(pool)
   await moveTo(tenantId)
   expect((await removals({ since: serverTime })).nodes).toEqual([])
   const there = await removals({ since: serverTime, tenant: String(childId) }, both.secret)
@@ -113,67 +108,65 @@ test('records that moved to another tenant and came back are not reported, becau
   ])
 })
 
-describe('tenants', () => {
-  /** A tenant with two below it, one below the other; and tokens for all of the tree, and for the lower part. */
-  async function createTree() {
-    const top = await build.tenant()
-    const middle = await build.tenant({ parent_id: top })
-    const parent = await build.tenant({ parent_id: middle })
-    const child = await build.tenant({ parent_id: parent })
-    const ofTop = await build.token([whole(top)])
-    const ofMiddle = await build.token([whole(middle)])
-    /** Returns the removals that a token sees while an action runs: ids and reasons, by id. */
-    const reported = async (tenant: number, token: { secret: string }, work: () => Promise<unknown>) => {
-      const { serverTime } = await removals({ tenant: String(tenant) }, token.secret)
-      await work()
-      const { nodes } = await removals({ tenant: String(tenant), since: serverTime }, token.secret)
-      const found = nodes.map(({ recordId, reason }: { recordId: number; reason: string }) => [recordId, reason])
-      return found.sort(([a]: [number], [b]: [number]) => a - b)
-    }
-    return { top, middle, parent, child, ofTop, ofMiddle, reported }
+/** A tenant with two below it, one below the other; and tokens for all of the tree, and for the lower part. */
+async function createTree() {
+  const top = await build.tenant()
+  const middle = await build.tenant({ parent_id: top })
+  const parent = await build.tenant({ parent_id: middle })
+  const child = await build.tenant({ parent_id: parent })
+  const ofTop = await build.token([whole(top)])
+  const ofMiddle = await build.token([whole(middle)])
+  /** Returns the removals that a token sees while an action runs: ids and reasons, by id. */
+  const reported = async (tenant: number, token: { secret: string }, work: () => Promise<unknown>) => {
+    const { serverTime } = await removals({ tenant: String(tenant) }, token.secret)
+    await work()
+    const { nodes } = await removals({ tenant: String(tenant), since: serverTime }, token.secret)
+    const found = nodes.map(({ recordId, reason }: { recordId: number; reason: string }) => [recordId, reason])
+    return found.sort(([a]: [number], [b]: [number]) => a - b)
   }
+  return { top, middle, parent, child, ofTop, ofMiddle, reported }
+}
 
-  test('a parent and its child are deleted', async () => {
-    const { middle, parent, child, ofTop, reported } = await createTree()
-    const remove = () =>
-      platform`with gone as (delete from tenant where id = ${parent}) delete from tenant where id = ${child}`
-    expect(await reported(middle, ofTop, remove)).toEqual([
-      [parent, 'DELETED'],
-      [child, 'DELETED'],
-    ])
-  })
+test('a parent and its child are deleted', async () => {
+  const { middle, parent, child, ofTop, reported } = await createTree()
+  const remove = () =>
+    platform`with gone as (delete from tenant where id = ${parent}) delete from tenant where id = ${child}`
+  expect(await reported(middle, ofTop, remove)).toEqual([
+    [parent, 'DELETED'],
+    [child, 'DELETED'],
+  ])
+})
 
-  test('a subtree that leaves the scope of a token is reported whole, to that token only', async () => {
-    const { top, middle, parent, child, ofTop, ofMiddle, reported } = await createTree()
-    const move = () => platform`update tenant set parent_id = ${top} where id = ${parent}`
-    expect(await reported(middle, ofMiddle, move)).toEqual([
-      [parent, 'MOVED'],
-      [child, 'MOVED'],
-    ])
-    expect((await removals({ tenant: String(middle) }, ofTop.secret)).nodes).toEqual([])
-    await platform`update tenant set parent_id = ${middle} where id = ${parent}`
-    expect((await removals({ tenant: String(middle) }, ofMiddle.secret)).nodes, 'it came back').toEqual([])
-  })
+test('a subtree that leaves the scope of a token is reported whole, to that token only', async () => {
+  const { top, middle, parent, child, ofTop, ofMiddle, reported } = await createTree()
+  const move = () => platform`update tenant set parent_id = ${top} where id = ${parent}`
+  expect(await reported(middle, ofMiddle, move)).toEqual([
+    [parent, 'MOVED'],
+    [child, 'MOVED'],
+  ])
+  expect((await removals({ tenant: String(middle) }, ofTop.secret)).nodes).toEqual([])
+  await platform`update tenant set parent_id = ${middle} where id = ${parent}`
+  expect((await removals({ tenant: String(middle) }, ofMiddle.secret)).nodes, 'it came back').toEqual([])
+})
 
-  test('a tenant that a grant names stays in the list wherever it moves', async () => {
-    const { middle, parent, child } = await createTree()
-    const named = await build.token([middle, child])
+test('a tenant that a grant names stays in the list wherever it moves', async () => {
+  const { middle, parent, child } = await createTree()
+  const named = await build.token([middle, child])
+  await platform`update tenant set parent_id = null where id = ${parent}`
+  const { nodes } = await removals({ tenant: String(middle) }, named.secret)
+  expect(nodes.map((node: { recordId: number }) => node.recordId)).toEqual([parent])
+})
+
+test('tenants that left below a tenant that left are reported', async () => {
+  const { top, middle, parent, child, ofTop, reported } = await createTree()
+  const leave = async () => {
+    await platform`update tenant set parent_id = null where id = ${child}`
     await platform`update tenant set parent_id = null where id = ${parent}`
-    const { nodes } = await removals({ tenant: String(middle) }, named.secret)
-    expect(nodes.map((node: { recordId: number }) => node.recordId)).toEqual([parent])
-  })
-
-  test('tenants that left below a tenant that left are reported', async () => {
-    const { top, middle, parent, child, ofTop, reported } = await createTree()
-    const leave = async () => {
-      await platform`update tenant set parent_id = null where id = ${child}`
-      await platform`update tenant set parent_id = null where id = ${parent}`
-      await platform`delete from tenant where id = ${middle}`
-    }
-    expect(await reported(top, ofTop, leave)).toEqual([
-      [middle, 'DELETED'],
-      [parent, 'MOVED'],
-      [child, 'MOVED'],
-    ])
-  })
+    await platform`delete from tenant where id = ${middle}`
+  }
+  expect(await reported(top, ofTop, leave)).toEqual([
+    [middle, 'DELETED'],
+    [parent, 'MOVED'],
+    [child, 'MOVED'],
+  ])
 })

@@ -8,7 +8,7 @@ import { type Client, codeOf, createApp } from '../support/app.ts'
 import { createDirectory } from '../support/directory.ts'
 import { startService } from '../support/service.ts'
 
-const { build, database } = await startService()
+const { build, database, pool } = await startService()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
 await build.product(tenantId, { title: 'A day at the mill' })
 const { secret } = await build.token([tenantId], { name: 'Explorer' })
@@ -126,78 +126,74 @@ test('with any documents, a query runs, even together with the hash of another d
   expect([both.status, both.body.errors[0].message]).toEqual([400, 'Give either query or documentId, not both.'])
 })
 
-describe('with trusted documents only, a query does not run', () => {
-  test.each([
-    ['POST', () => post(trusted, { query })],
-    ['the text of a trusted document', () => post(trusted, { query: permissions })],
-    ['with the documentId of the same text', () => post(trusted, { query: page, documentId })],
-    ["with Apollo's hash", () => post(trusted, { query, extensions: apollo(hashOf(page)) })],
-    ['a parameter twice', () => post(trusted, `{"documentId":"${documentId}","query":null,"query":"${query}"}`)],
-    ['GET with a documentId', () => get(trusted, { query, documentId })],
-  ])('%s', async (_form, ask) => {
-    // The same text is sent to a service that accepts it, and then to this one.
-    await any.graphql(secret, query)
-    for (let time = 0; time < 3; time++) {
-      const answer = await ask()
-      expect([answer.status, codeOf(answer)]).toEqual([403, 'DOCUMENT_NOT_TRUSTED'])
-      expect(answer.body).not.toHaveProperty('data')
-      expect(answer.body.extensions.cost).toMatchObject({ requested: 1, actual: 1 })
-    }
-  })
-
-  test.each([
-    ['a batch with a documentId', () => post(trusted, [{ documentId }, { query }])],
-    ['only the text', () => post(trusted, query, { 'content-type': 'application/graphql' })],
-    ['a documentId that is no string', () => post(trusted, { documentId: [documentId] })],
-  ])('nor in another form: %s', async (_form, ask) => {
-    const { status, body } = await ask()
-    expect([400, 422]).toContain(status)
-    expect(body).not.toHaveProperty('data')
-    expect(body.errors).toHaveLength(1)
-  })
+test.each([
+  ['POST', () => post(trusted, { query })],
+  ['the text of a trusted document', () => post(trusted, { query: permissions })],
+  ['with the documentId of the same text', () => post(trusted, { query: page, documentId })],
+  ["with Apollo's hash", () => post(trusted, { query, extensions: apollo(hashOf(page)) })],
+  ['a parameter twice', () => post(trusted, `{"documentId":"${documentId}","query":null,"query":"${query}"}`)],
+  ['GET with a documentId', () => get(trusted, { query, documentId })],
+])('with trusted documents only, a query does not run: %s', async (_form, ask) => {
+  // The same text is sent to a service that accepts it, and then to this one.
+  await any.graphql(secret, query)
+  for (let time = 0; time < 3; time++) {
+    const answer = await ask()
+    expect([answer.status, codeOf(answer)]).toEqual([403, 'DOCUMENT_NOT_TRUSTED'])
+    expect(answer.body).not.toHaveProperty('data')
+    expect(answer.body.extensions.cost).toMatchObject({ requested: 1, actual: 1 })
+  }
 })
 
-describe('the start', () => {
-  const start = (path: string) =>
-    buildServer({ config: readConfig({ LOG_LEVEL: 'silent', GRAPHQL_DOCUMENTS_PATH: path }), pool: database.pool })
-  const inDirectory = (files: Record<string, string>) => {
-    const folder = createDirectory()
-    for (const [name, text] of Object.entries(files)) write(name, text, folder)
-    return folder
+test.each([
+  ['a batch with a documentId', () => post(trusted, [{ documentId }, { query }])],
+  ['only the text', () => post(trusted, query, { 'content-type': 'application/graphql' })],
+  ['a documentId that is no string', () => post(trusted, { documentId: [documentId] })],
+])('with trusted documents only, another form does not run: %s', async (_form, ask) => {
+  const { status, body } = await ask()
+  expect([400, 422]).toContain(status)
+  expect(body).not.toHaveProperty('data')
+  expect(body.errors).toHaveLength(1)
+})
+
+const start = (path: string) =>
+  buildServer({ config: readConfig({ LOG_LEVEL: 'silent', GRAPHQL_DOCUMENTS_PATH: path }), pool: pool })
+const inDirectory = (files: Record<string, string>) => {
+  const folder = createDirectory()
+  for (const [name, text] of Object.entries(files)) write(name, text, folder)
+  return folder
+}
+
+test('the start lists all documents that cannot run', async () => {
+  const folder = inDirectory({
+    'a-syntax.graphql': 'query {\n  viewer { name ',
+    'b-field.gql': '{\n  viewer { nothing }\n  tenants { nothing }\n}',
+    'c-fragment.graphql': 'fragment F on Viewer { name }',
+    'd-cost.graphql': '{ tenants(first: 100) { nodes { catalogVouchers(first: 100) { nodes { title slug } } } } }',
+    'f-manifest.json': JSON.stringify({ [hashOf(rate)]: permissions }),
+    'h-broken.json': '{',
+    'i-good.graphql': permissions,
+    'ignored.txt': 'not read',
+  })
+  const message: string = await start(folder).then(
+    () => '',
+    error => error.message,
+  )
+  const lines = message.split('\n')
+  expect(lines.filter(line => !/^DOCUMENT_INVALID: .* or change GRAPHQL_DOCUMENTS_PATH\.$/.test(line))).toEqual([])
+  for (const expected of [
+    /a-syntax\.graphql: Syntax Error: .* \(line 2, column \d+\)/,
+    /b-field\.gql: Cannot query field "nothing" on type "TenantConnection"\. .*\(line 3, column 13\)/,
+    /c-fragment\.graphql: /,
+    /d-cost\.graphql: The complexity of the query is \d+; at most 25000 is allowed/,
+    /f-manifest\.json, .*: The id must be the SHA-256 of the text, sha256:/,
+    /h-broken\.json: It is no JSON object of documents by their id\./,
+  ]) {
+    expect(lines).toContainEqual(expect.stringMatching(expected))
   }
+  expect(message).not.toMatch(/i-good|ignored/)
+})
 
-  test('lists all documents that cannot run', async () => {
-    const folder = inDirectory({
-      'a-syntax.graphql': 'query {\n  viewer { name ',
-      'b-field.gql': '{\n  viewer { nothing }\n  tenants { nothing }\n}',
-      'c-fragment.graphql': 'fragment F on Viewer { name }',
-      'd-cost.graphql': '{ tenants(first: 100) { nodes { catalogVouchers(first: 100) { nodes { title slug } } } } }',
-      'f-manifest.json': JSON.stringify({ [hashOf(rate)]: permissions }),
-      'h-broken.json': '{',
-      'i-good.graphql': permissions,
-      'ignored.txt': 'not read',
-    })
-    const message: string = await start(folder).then(
-      () => '',
-      error => error.message,
-    )
-    const lines = message.split('\n')
-    expect(lines.filter(line => !/^DOCUMENT_INVALID: .* or change GRAPHQL_DOCUMENTS_PATH\.$/.test(line))).toEqual([])
-    for (const expected of [
-      /a-syntax\.graphql: Syntax Error: .* \(line 2, column \d+\)/,
-      /b-field\.gql: Cannot query field "nothing" on type "TenantConnection"\. .*\(line 3, column 13\)/,
-      /c-fragment\.graphql: /,
-      /d-cost\.graphql: The complexity of the query is \d+; at most 25000 is allowed/,
-      /f-manifest\.json, .*: The id must be the SHA-256 of the text, sha256:/,
-      /h-broken\.json: It is no JSON object of documents by their id\./,
-    ]) {
-      expect(lines).toContainEqual(expect.stringMatching(expected))
-    }
-    expect(message).not.toMatch(/i-good|ignored/)
-  })
-
-  test('fails for a path that does not exist, and for a directory without documents', async () => {
-    await expect(start('/nowhere')).rejects.toThrow('/nowhere: It cannot be read (ENOENT).')
-    await expect(start(inDirectory({ 'readme.txt': 'none' }))).rejects.toThrow('No document was found.')
-  })
+test('the start fails for a path that does not exist, and for a directory without documents', async () => {
+  await expect(start('/nowhere')).rejects.toThrow('/nowhere: It cannot be read (ENOENT).')
+  await expect(start(inDirectory({ 'readme.txt': 'none' }))).rejects.toThrow('No document was found.')
 })
