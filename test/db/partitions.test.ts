@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { integration } from './plans/integration.ts'
 import { testJourneys } from './plans/journey.ts'
-import type { Plan, Step } from './plans/plan.ts'
+import { type Plan, type Step, stepsOf } from './plans/plan.ts'
 import { search } from './plans/search.ts'
 import { seedTables } from './plans/seed.ts'
 
@@ -57,7 +57,6 @@ async function partition({ platform }: TestDatabase): Promise<void> {
   await platform`vacuum analyze`
 }
 
-const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
 const partitionOf = (step: Step) =>
   stepsOf(step).flatMap(each => new RegExp(`^(${tables.join('|')})_\\d$`).exec(each['Relation Name'] ?? '') ?? [])[0]
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { createPlanReader, type Step } from '../db/plans/plan.ts'
+import { createPlanReader, stepsOf } from '../db/plans/plan.ts'
 import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { capture, ofJobs, type Statement } from './statements.ts'
 
-const { build, database } = await startService()
+const { build, database, pool } = await startService()
 
 // top ┬ middle ┬ at ── below
 //     │        └ sibling
@@ -56,7 +56,7 @@ it.each(cases)('$what: a foreign voucher gets the answer of an absent one, with 
     const client = await createApp(database)
     const request = async (owner: number) => {
       let answer: unknown
-      const statements = await capture(database.pool, async () => {
+      const statements = await capture(pool, async () => {
         const { status, headers, text } = await client.resolve(secret, at, nameOf(owner))
         const { date, 'x-request-id': id, 'ratelimit-remaining': left, 'ratelimit-reset': reset, ...others } = headers
         answer = { status, headers: others, text }
@@ -74,7 +74,6 @@ it('the database reads paths, grants and sources for an absent voucher as it doe
   const teller = await createPlanReader(database, 'generic')
   const { app: _, ...client } = await createApp(teller)
   const { secret } = await build.token([at])
-  const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
   const readsOf = async (owner: number) => {
     const plans = await teller.during(() => client.resolve(secret, at, { voucher_reference: `ref-of-${owner}` }))
     const read = plans.flatMap(({ name, root }) => (name === 'resolution.find' || name === null ? stepsOf(root) : []))

@@ -5,8 +5,7 @@ import { createClient } from '../support/app.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client, database } = await startService()
-const { platform, pool } = database
+const { build, client, platform, pool } = await startService()
 const tenantId = await build.tenant()
 const amounts = { currency: 'GBP', initial_balance: 50, current_balance: 20 }
 const ids = [await build.voucher(tenantId, amounts), await build.voucher(tenantId, amounts)]
@@ -28,10 +27,7 @@ async function readAll() {
   const page = (await reader.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)).body
   const exported = await exportList(reader, secret, `/tenants/${tenantId}/purchased-vouchers`)
   const records = [page.data, exported.records].map(vouchers =>
-    vouchers.map(({ id, current_balance }: Record<string, number>) => ({
-      databaseId: id,
-      currentBalance: current_balance,
-    })),
+    vouchers.map((of: Record<string, number>) => ({ databaseId: of.id, currentBalance: of.current_balance })),
   )
   for (const vouchers of [search.nodes, ...records]) expect(vouchers).toEqual(list.nodes)
   const [{ vouchers, balance }] = figures.outstanding

@@ -11,8 +11,7 @@ import { startService } from '../support/service.ts'
 import { openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
 
-const { build, client, database } = await startService()
-const { platform, pool } = database
+const { build, client, platform, pool } = await startService()
 const listen = ({ app }: typeof client) => app.listen({ port: 0, host: '127.0.0.1' })
 /** Another instance of the service. */
 const other = await createApp({ pool })

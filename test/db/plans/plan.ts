@@ -1,5 +1,4 @@
 import type { Pool } from '../../../src/db/sql.ts'
-import { afterFile } from '../../support/cleanups.ts'
 import { connect, serviceRole } from '../../support/connect.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
@@ -15,6 +14,13 @@ export interface Step {
   'Shared Read Blocks': number
   Plans?: Step[]
 }
+
+/** Returns a step and all steps below it. */
+export const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
+
+/** Returns how many rows a step read. */
+export const rowsOf = (step: Step) =>
+  Math.round((step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops'])
 
 export interface Plan {
   /** The name in its leading comment; null: it is part of a function. */
@@ -60,7 +66,6 @@ export async function createPlanReader({ platform, address }: TestDatabase, kind
       if ('Actual Rows' in root) plans.push({ name: namesIn(text)[0] ?? null, text, root })
     },
   })
-  afterFile(() => pool.end({ timeout: 1 }))
   return {
     pool,
     async during(work: () => Promise<unknown>): Promise<Plan[]> {

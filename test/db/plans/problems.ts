@@ -1,4 +1,4 @@
-import type { Plan, Step } from './plan.ts'
+import { type Plan, rowsOf, stepsOf } from './plan.ts'
 import { large } from './seed.ts'
 
 /** The rows that a step may read or sort: the size of a batch of the audit as CSV. */
@@ -8,11 +8,6 @@ const usualRows = 1_000
 const blocksOfRow = 1
 
 const largeNames = large.map(name => name.replace('gateway.', ''))
-
-const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
-
-const rowsOf = (step: Step) =>
-  Math.round((step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops'])
 
 /**
  * @param walks true: the plan may read many rows that a condition on an index finds

@@ -61,15 +61,11 @@ const journeys = (list: string, noun: string, all: Record<string, string>, walks
   )
 
 const found = Math.floor(many / 2)
-/** The highest amounts. */
 const highest = `{ from: ${many / 10 - 10}, to: ${many / 10} }`
 const ordered = (...fields: string[]) =>
   Object.fromEntries(
     fields.flatMap(field =>
-      ['ASC', 'DESC'].map(direction => [
-        `${field} ${direction}`,
-        `orderBy: { field: ${field}, direction: ${direction} }`,
-      ]),
+      ['ASC', 'DESC'].map(way => [`${field} ${way}`, `orderBy: { field: ${field}, direction: ${way} }`]),
     ),
   )
 

@@ -68,7 +68,6 @@ const others: Record<string, string> = {
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
 
-/** The large tables. */
 export const large = [
   ...Object.keys(sources),
   ...Object.keys(others),
@@ -93,7 +92,6 @@ const reasons: Record<string, string> = {
   'mistakes of the platform': 'rejected',
 }
 
-/** The tables that are never large. */
 export const small = Object.values(reasons).flatMap(names => names.split(' ').map(name => `gateway.${name}`))
 
 /** Fills the large tables, several at a time. The records are written as in a first fill. */

@@ -1,10 +1,10 @@
 /** Figures: arguments, cost and snapshot. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
 import { startService } from '../../support/service.ts'
 import { capture, namesOf } from '../statements.ts'
 
-const { build, client, database } = await startService()
+const { build, client, pool } = await startService()
 const root = await build.tenant()
 const branch = await build.tenant({ parent_id: root })
 const leaf = await build.tenant({ parent_id: branch, time_zone: 'Asia/Tokyo' })
@@ -35,63 +35,61 @@ it('shows a product only if the token covers its tenant, and its title as it was
   expect(await productFor((await build.token([root])).secret)).toBeNull()
 })
 
-describe('arguments', () => {
-  const day = ['Give a date, such as 2026-01-31.']
-  const zone = ['Give an IANA time zone, such as Europe/Berlin.']
-  const any = [expect.any(String)]
+const day = ['Give a date, such as 2026-01-31.']
+const zone = ['Give an IANA time zone, such as Europe/Berlin.']
+const any = [expect.any(String)]
 
-  it.each([
-    ['period: { from: "2026-02-30", to: "9999-01-01" }', { from: day, to: day }],
-    ['period: { from: "2026-03-01", to: "2026-02-28" }', { to: any }],
-    ['period: { from: "2024-01-01", to: "2025-02-04" }, by: DAY', { period: any }],
-    ['period: { from: "0002-01-01", to: "9998-12-31" }', { period: any }],
-    [`${january}, timeZone: "+02:00"`, { timeZone: zone }],
-    // PostgreSQL reads it as the summer time of London, and Intl as the time of Dhaka.
-    [`${january}, timeZone: "BST"`, { timeZone: zone }],
-    [`${january}, timeZone: "C\\u0000"`, { timeZone: zone }],
-  ])('%s is wrong', async (options, errors) => {
-    const { body } = await ask('asOf', options)
-    expect(body.data.tenant).toEqual({ name: expect.any(String), figures: null })
-    expect(body.errors[0].extensions).toEqual({ code: 'BAD_USER_INPUT', errors })
-  })
+it.each([
+  ['period: { from: "2026-02-30", to: "9999-01-01" }', { from: day, to: day }],
+  ['period: { from: "2026-03-01", to: "2026-02-28" }', { to: any }],
+  ['period: { from: "2024-01-01", to: "2025-02-04" }, by: DAY', { period: any }],
+  ['period: { from: "0002-01-01", to: "9998-12-31" }', { period: any }],
+  [`${january}, timeZone: "+02:00"`, { timeZone: zone }],
+  // PostgreSQL reads it as the summer time of London, and Intl as the time of Dhaka.
+  [`${january}, timeZone: "BST"`, { timeZone: zone }],
+  [`${january}, timeZone: "C\\u0000"`, { timeZone: zone }],
+])('the argument %s is wrong', async (options, errors) => {
+  const { body } = await ask('asOf', options)
+  expect(body.data.tenant).toEqual({ name: expect.any(String), figures: null })
+  expect(body.errors[0].extensions).toEqual({ code: 'BAD_USER_INPUT', errors })
+})
 
-  it.each([
-    ['expiring(withinDays: 3661) { balance }', 'withinDays'],
-    ['topProducts(first: 0) { value }', 'first'],
-    ['topProducts(currency: "G\\u0000") { value }', 'currency'],
-  ])('%s is wrong, and the other figures are there', async (field, name) => {
-    const { body } = await ask(`field: ${field} totals { vouchers }`)
-    expect(body.data.tenant.figures).toEqual({ field: null, totals: [{ vouchers: 1 }] })
-    expect(Object.keys(body.errors[0].extensions.errors)).toEqual([name])
-  })
+it.each([
+  ['expiring(withinDays: 3661) { balance }', 'withinDays'],
+  ['topProducts(first: 0) { value }', 'first'],
+  ['topProducts(currency: "G\\u0000") { value }', 'currency'],
+])('%s is wrong, and the other figures are there', async (field, name) => {
+  const { body } = await ask(`field: ${field} totals { vouchers }`)
+  expect(body.data.tenant.figures).toEqual({ field: null, totals: [{ vouchers: 1 }] })
+  expect(Object.keys(body.errors[0].extensions.errors)).toEqual([name])
+})
 
-  it('the intervals are cut to the period, and begin in the time zone', async () => {
-    const options = 'period: { from: "2026-03-25", to: "2026-04-07" }, by: WEEK, timeZone: "Europe/Berlin"'
-    const { body } = await ask('periods { from to start end }', options)
-    const [first, second, third] = [
-      '2026-03-24T23:00:00.000000Z',
-      '2026-03-29T22:00:00.000000Z',
-      '2026-04-05T22:00:00.000000Z',
-    ]
-    expect(body.data.tenant.figures.periods).toEqual([
-      { from: '2026-03-25', to: '2026-03-29', start: first, end: second },
-      { from: '2026-03-30', to: '2026-04-05', start: second, end: third },
-      { from: '2026-04-06', to: '2026-04-07', start: third, end: '2026-04-07T22:00:00.000000Z' },
-    ])
-  })
+it('the intervals are cut to the period, and begin in the time zone', async () => {
+  const options = 'period: { from: "2026-03-25", to: "2026-04-07" }, by: WEEK, timeZone: "Europe/Berlin"'
+  const { body } = await ask('periods { from to start end }', options)
+  const [first, second, third] = [
+    '2026-03-24T23:00:00.000000Z',
+    '2026-03-29T22:00:00.000000Z',
+    '2026-04-05T22:00:00.000000Z',
+  ]
+  expect(body.data.tenant.figures.periods).toEqual([
+    { from: '2026-03-25', to: '2026-03-29', start: first, end: second },
+    { from: '2026-03-30', to: '2026-04-05', start: second, end: third },
+    { from: '2026-04-06', to: '2026-04-07', start: third, end: '2026-04-07T22:00:00.000000Z' },
+  ])
+})
 
-  it('a time zone that only Intl knows is wrong, and figures in another are there', async () => {
-    const figures = (timeZone: string) => `figures(${january}, timeZone: "${timeZone}") { totals { vouchers } }`
-    const query = `{ tenant(id: ${root}) { a: ${figures('Asia/Tokyo')} b: ${figures('US/Pacific-New')} } }`
-    const { body } = await client.graphql(secret, query)
-    expect(body.data.tenant).toEqual({ a: { totals: [{ vouchers: 1 }] }, b: { totals: null } })
-    expect(body.errors).toMatchObject([{ extensions: { errors: { timeZone: zone } } }])
-  })
+it('a time zone that only Intl knows is wrong, and figures in another are there', async () => {
+  const figures = (timeZone: string) => `figures(${january}, timeZone: "${timeZone}") { totals { vouchers } }`
+  const query = `{ tenant(id: ${root}) { a: ${figures('Asia/Tokyo')} b: ${figures('US/Pacific-New')} } }`
+  const { body } = await client.graphql(secret, query)
+  expect(body.data.tenant).toEqual({ a: { totals: [{ vouchers: 1 }] }, b: { totals: null } })
+  expect(body.errors).toMatchObject([{ extensions: { errors: { timeZone: zone } } }])
+})
 
-  it('a currency is one in any case', async () => {
-    const { body } = await ask('topProducts(currency: "gbp") { value }', january, branch)
-    expect(body.data.tenant.figures.topProducts).toEqual([{ value: 40 }])
-  })
+it('a currency is one in any case', async () => {
+  const { body } = await ask('topProducts(currency: "gbp") { value }', january, branch)
+  expect(body.data.tenant.figures.topProducts).toEqual([{ value: 40 }])
 })
 
 const all = `asOf timeZone periods { from sales { value } } totals { value } consents { given } outstanding { balance }
@@ -104,7 +102,7 @@ it('all figures of one level are read by one statement', async () => {
     b: figures(${january}, by: MONTH) { status { vouchers } }
     before: figures(period: { from: "2025-01-01", to: "2025-12-31" }, withDescendants: true) { ${all} }
   } }`
-  expect(namesOf(await capture(database.pool, () => client.read(secret, query)))).toEqual(['figures.read'])
+  expect(namesOf(await capture(pool, () => client.read(secret, query)))).toEqual(['figures.read'])
 })
 
 it('figures count as operations, with descendants as more', async () => {

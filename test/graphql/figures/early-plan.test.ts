@@ -1,13 +1,11 @@
 /** A connection keeps the plan of a statement while the tables grow. */
 import { expect, it } from 'vitest'
-import { createPlanReader, type Plan, type Step } from '../../db/plans/plan.ts'
+import { createPlanReader, type Plan, stepsOf } from '../../db/plans/plan.ts'
 import { createApp } from '../../support/app.ts'
-import { createBuilders, whole } from '../../support/builders.ts'
+import { whole } from '../../support/builders.ts'
 import { createDatabase } from '../../support/database.ts'
 import { projected } from '../../support/projected.ts'
 import { until } from '../../support/until.ts'
-
-const steps = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(steps)]
 
 it('a read that was planned before there were vouchers reads the rollups by index', async () => {
   const database = await createDatabase()
@@ -15,7 +13,7 @@ it('a read that was planned before there were vouchers reads the rollups by inde
   const client = await createApp({ pool })
   await database.platform`insert into tenant (id, name) values (1, 'Whole'), (2, 'Part')`
   await database.platform`update tenant set parent_id = 1 where id = 2`
-  const { secret } = await createBuilders(database).token([whole(1)])
+  const { secret } = await database.build.token([whole(1)])
   const reads = async (): Promise<Plan[]> => {
     const read = () =>
       client.graphql(
@@ -37,7 +35,7 @@ it('a read that was planned before there were vouchers reads the rollups by inde
     select 1 + n % 2, 'V-' || n, timestamptz '2023-05-09Z' + n * interval '5 hours' from generate_series(1, 2500) n`
   await projected(database.pool)
   const scanned = (await reads())
-    .flatMap(({ root }) => steps(root))
+    .flatMap(({ root }) => stepsOf(root))
     .filter(step => step['Relation Name'] === 'figure_rollup')
   expect(scanned.length).toBeGreaterThanOrEqual(16)
   expect(scanned.filter(step => step['Node Type'] === 'Seq Scan')).toEqual([])

@@ -1,7 +1,6 @@
 /** A tree of tenants in several time zones, with records whose instants lie around the boundaries of days. */
 import type { Pool } from '../../../src/db/sql.ts'
 
-/** The tenants by id, each with its parent and its time zone. */
 export const tenants: readonly [id: number, parent: number | null, zone: string][] = [
   [1, null, 'Europe/Berlin'],
   [2, 1, 'UTC'],
@@ -15,17 +14,9 @@ export const tenants: readonly [id: number, parent: number | null, zone: string]
 ]
 
 /** Days at whose midnights clocks change, or at which a zone skipped a day or had no standard time; and some others. */
-const days = [
-  '1971-12-31',
-  '2011-12-30',
-  '2024-03-10',
-  '2024-11-03',
-  '2024-04-07',
-  '2024-10-06',
-  '2024-02-29',
-  '2024-12-31',
-  '2023-06-15',
-]
+const days = '1971-12-31 2011-12-30 2024-03-10 2024-11-03 2024-04-07 2024-10-06 2024-02-29 2024-12-31 2023-06-15'.split(
+  ' ',
+)
 
 /** Fills a database: the same records in every run, except for those around today. */
 export const fillWorld = (sql: Pool) =>
