@@ -1,5 +1,5 @@
 /** Pages of a group with many tenants: all its vouchers fit in one window of the default rate. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
 import { projected } from '../../support/projected.ts'
 import { startService } from '../../support/service.ts'
@@ -7,24 +7,23 @@ import { type Asked, ask, list } from './support.ts'
 
 const vouchers = 5_000
 
-const { database, build, client } = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
+const { build, client, pool, platform } = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
 const top = await build.tenant()
 for (let n = 1; n < 150; n++) await build.tenant({ parent_id: top })
 // Some tenants have most of the vouchers, and some have none.
-await database.platform`
+await platform`
   insert into purchased_voucher (tenant_id, reference, currency, initial_balance, current_balance, purchase_timestamp,
     date_valid_end)
   select ${top} + (floor(150 * power(n * 7919 % 5003 / 5003.0, 3)))::int, 'R' || n, 'GBP', 50, n % 50,
     case when n % 11 > 0 then timestamptz '2026-01-01Z' + (n * 31 % 977) * interval '1 hour' end,
     date '2030-01-01' + n % 100
   from generate_series(1, ${vouchers}) n`
-await projected(database.pool)
-await database.platform`
+await projected(pool)
+await platform`
   update gateway.voucher set updated_at = timestamptz '2026-02-01Z' + (id * 7919 % 5003) * interval '1 second'`
 const newToken = async (rateLimit?: number) => (await build.token([whole(top)], rateLimit ? { rateLimit } : {})).secret
 
-const all = { tenantId: top, list: 'purchasedVouchers', withDescendants: true } as const
-const asked = (more: Partial<Asked>): Asked => ({ ...all, ...more })
+const asked = (more: Partial<Asked>): Asked => ({ tenantId: top, withDescendants: true, ...more })
 
 const purchases = { purchased: { from: '2026-01-01T00:00:00Z', before: '2027-01-01T00:00:00Z' } }
 const pounds = { currency: 'GBP', balance: { from: 0, to: 50 } }
@@ -64,9 +63,9 @@ const orders: [string, object, string][] = [
 ]
 
 it.each(orders)('5,000 vouchers of a group are paged within one window, each once: %s', async (_, more, order) => {
-  const rows = await database.pool<{ id: number }[]>`
+  const rows = await pool<{ id: number }[]>`
     select id from gateway.voucher where tenant_id between ${top} and ${top + 149}
-    order by ${database.pool.unsafe(order)}`
+    order by ${pool.unsafe(order)}`
   expect(rows).toHaveLength(vouchers)
   const { ids, cost } = await readAll(more)
   expect(ids).toEqual(rows.map(({ id }) => id))
@@ -74,33 +73,31 @@ it.each(orders)('5,000 vouchers of a group are paged within one window, each onc
   expect(cost).toBeLessThanOrEqual(100)
 })
 
-describe('a page of a group costs', () => {
-  const costOf = async (more: Partial<Asked>) => {
-    const { extensions } = await ask(client, await newToken(), asked(more), { first: 100 })
-    // Without the count of the page's list.
-    return extensions.cost.actual - 2
-  }
-  const byPurchase = { field: 'PURCHASED_AT' }
-  const since = '2026-01-01T00:00:00Z'
+const costOf = async (more: Partial<Asked>) => {
+  const { extensions } = await ask(client, await newToken(), asked(more), { first: 100 })
+  // Without the count of the page's list.
+  return extensions.cost.actual - 2
+}
+const byPurchase = { field: 'PURCHASED_AT' }
+const since = '2026-01-01T00:00:00Z'
 
-  it.each<[string, Partial<Asked>, number]>([
-    ['its own order, since an instant', { updatedSince: since }, 2],
-    ['another order', { orderBy: byPurchase }, 2],
-    ['another order, since an instant', { orderBy: byPurchase, updatedSince: since }, 5],
-    ['what the order is by', { orderBy: byPurchase, filter: purchases }, 2],
-    ['a currency, by balance', { orderBy: { field: 'BALANCE' }, filter: pounds }, 2],
-    ['what the order is not by', { filter: purchases }, 5],
-    ['what the order is by, and more', { orderBy: byPurchase, filter: { ...purchases, currency: 'GBP' } }, 5],
-    ['a text', { filter: { text: 'r1' } }, 9],
-  ])('what it may read: %s', async (_, more, cost) => {
-    expect(await costOf(more)).toBe(cost)
-  })
+it.each<[string, Partial<Asked>, number]>([
+  ['its own order, since an instant', { updatedSince: since }, 2],
+  ['another order', { orderBy: byPurchase }, 2],
+  ['another order, since an instant', { orderBy: byPurchase, updatedSince: since }, 5],
+  ['what the order is by', { orderBy: byPurchase, filter: purchases }, 2],
+  ['a currency, by balance', { orderBy: { field: 'BALANCE' }, filter: pounds }, 2],
+  ['what the order is not by', { filter: purchases }, 5],
+  ['what the order is by, and more', { orderBy: byPurchase, filter: { ...purchases, currency: 'GBP' } }, 5],
+  ['a text', { filter: { text: 'r1' } }, 9],
+])('a page of a group costs what it may read: %s', async (_, more, cost) => {
+  expect(await costOf(more)).toBe(cost)
 })
 
 it('a list that is short enough is searched whole: its first page has the last record', async () => {
   const group = await build.tenant()
   await build.tenant({ parent_id: group })
-  await database.platform`
+  await platform`
     insert into purchased_voucher (tenant_id, reference, product_title)
     select ${group}, 'SHORT-' || n, case n when 1000 then 'Zq' end from generate_series(1, 1000) n`
   const { secret } = await build.token([whole(group)])

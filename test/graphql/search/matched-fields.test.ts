@@ -1,10 +1,10 @@
 /** The fields in which a search found its words. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
 import { startService } from '../../support/service.ts'
 import { capture } from '../statements.ts'
 
-const { database, build, client } = await startService()
+const { build, client, pool } = await startService()
 const tenantId = await build.tenant()
 const below = await build.tenant({ parent_id: tenantId })
 for (const [reference, product_title, recipient_name, tenant = tenantId] of [
@@ -31,35 +31,33 @@ async function search(text: string, { list = 'purchasedVouchers', name = 'refere
   return Object.fromEntries(edges.map(({ matchedFields, node }) => [node.name, matchedFields]))
 }
 
-describe('a voucher says where a text occurs:', () => {
-  it.each<[string, Record<string, string[]>]>([
-    ['spa-2', { 'SPA-2': ['REFERENCE'] }],
-    ['SPA', { 'SPA-2': ['REFERENCE', 'PRODUCT_TITLE'] }],
-    // Each word may occur in another field.
-    ['ZOË two', { 'TEA-1': ['PRODUCT_TITLE', 'RECIPIENT_NAME'] }],
-    // Short words are beginnings of words, and wildcards stand for themselves.
-    [
-      't',
-      { 'TEA-1': ['REFERENCE', 'PRODUCT_TITLE', 'RECIPIENT_NAME'], 'TEA-3': ['REFERENCE'], 'ÖL-4': ['PRODUCT_TITLE'] },
-    ],
-    ['100%', { 'SPA-2': ['PRODUCT_TITLE'] }],
-    ['"lee" \\', { 'SPA-2': ['RECIPIENT_NAME'] }],
-    ['öl-4', { 'ÖL-4': ['REFERENCE'] }],
-  ])('%s', async (text, found) => {
-    expect(await search(text)).toEqual(found)
-  })
+it.each<[string, Record<string, string[]>]>([
+  ['spa-2', { 'SPA-2': ['REFERENCE'] }],
+  ['SPA', { 'SPA-2': ['REFERENCE', 'PRODUCT_TITLE'] }],
+  // Each word may occur in another field.
+  ['ZOË two', { 'TEA-1': ['PRODUCT_TITLE', 'RECIPIENT_NAME'] }],
+  // Short words are beginnings of words, and wildcards stand for themselves.
+  [
+    't',
+    { 'TEA-1': ['REFERENCE', 'PRODUCT_TITLE', 'RECIPIENT_NAME'], 'TEA-3': ['REFERENCE'], 'ÖL-4': ['PRODUCT_TITLE'] },
+  ],
+  ['100%', { 'SPA-2': ['PRODUCT_TITLE'] }],
+  ['"lee" \\', { 'SPA-2': ['RECIPIENT_NAME'] }],
+  ['öl-4', { 'ÖL-4': ['REFERENCE'] }],
+])('a voucher says where a text occurs: %s', async (text, found) => {
+  expect(await search(text)).toEqual(found)
+})
 
-  it('at least one field for every match', async () => {
-    for (const text of ['İST', 'ist', 'i̇st', 'ΣΑΣ', 'σασ', 'σας', 'ö', 'Ö', 'o', '%', '\\', '‘', 'O’T']) {
-      for (const [reference, fields] of Object.entries(await search(text))) {
-        expect(fields, `${text} in ${reference}`).not.toEqual([])
-      }
+it('every match has at least one field', async () => {
+  for (const text of ['İST', 'ist', 'i̇st', 'ΣΑΣ', 'σασ', 'σας', 'ö', 'Ö', 'o', '%', '\\', '‘', 'O’T']) {
+    for (const [reference, fields] of Object.entries(await search(text))) {
+      expect(fields, `${text} in ${reference}`).not.toEqual([])
     }
-  })
+  }
+})
 
-  it('nowhere without a text', async () => {
-    expect(await search(' ')).toEqual({ 'TEA-1': [], 'SPA-2': [], 'TEA-3': [], 'ÖL-4': [] })
-  })
+it('without a text no field is named', async () => {
+  expect(await search(' ')).toEqual({ 'TEA-1': [], 'SPA-2': [], 'TEA-3': [], 'ÖL-4': [] })
 })
 
 it('customers and products also name the fields', async () => {
@@ -70,7 +68,7 @@ it('customers and products also name the fields', async () => {
 
 it('the name of a recipient is a field only with redeem_vouchers, and not sent to the database without it', async () => {
   const token = (await build.token([whole(tenantId)], { permissions: ['view_vouchers', 'view_orders'] })).secret
-  const statements = await capture(database.pool, async () =>
+  const statements = await capture(pool, async () =>
     expect(await search('tea', { token })).toEqual({
       'TEA-1': ['REFERENCE', 'PRODUCT_TITLE'],
       'TEA-3': ['REFERENCE'],

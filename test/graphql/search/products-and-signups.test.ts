@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
 import { globalId } from '../../support/graphql.ts'
 import { startService } from '../../support/service.ts'
@@ -37,63 +37,59 @@ async function namesOf(asked: Omit<Asked, 'tenantId'>): Promise<string[]> {
   return edges.map(({ node }: { node: { name: string } }) => node.name)
 }
 
-describe('products', () => {
-  it.each<[object, string[]]>([
-    [{ isMonetary: true }, ['Spa 100%']],
-    [{ isMonetary: false }, ['Tea for two', 'tea', 'Überraschung']],
-    [{ currency: 'GBP', price: { from: 10 } }, ['Tea for two']],
-    [{ currency: 'EUR', price: { to: 10 } }, ['tea']],
-    [{ text: 'TEA' }, ['Tea for two', 'tea']],
-    [{ text: '00%' }, ['Spa 100%']],
-    [{ categoryId: String(category) }, ['Tea for two', 'Überraschung']],
-    [{ categoryId: globalId('Category', category) }, ['Tea for two', 'Überraschung']],
-  ])('finds what %j says', async (filter, titles) => {
-    expect((await namesOf({ list: 'catalogVouchers', filter })).sort()).toEqual([...titles].sort())
-  })
-
-  it.each<[string, 'ASC' | 'DESC', object, string[]]>([
-    ['TITLE', 'ASC', {}, ['Spa 100%', 'tea', 'Tea for two', 'Überraschung']],
-    ['TITLE', 'DESC', {}, ['Überraschung', 'Tea for two', 'tea', 'Spa 100%']],
-    ['PRICE', 'ASC', { currency: 'EUR' }, ['tea', 'Spa 100%', 'Überraschung']],
-    ['PRICE', 'DESC', { currency: 'EUR' }, ['Spa 100%', 'tea', 'Überraschung']],
-    ['SORT_ORDER', 'ASC', {}, ['Spa 100%', 'tea', 'Tea for two', 'Überraschung']],
-    ['SORT_ORDER', 'DESC', { isMonetary: false }, ['Überraschung', 'Tea for two', 'tea']],
-  ])('are ordered by %s %s with %j', async (field, direction, filter, titles) => {
-    expect(await namesOf({ list: 'catalogVouchers', filter, orderBy: { field, direction } })).toEqual(titles)
-  })
+it.each<[object, string[]]>([
+  [{ isMonetary: true }, ['Spa 100%']],
+  [{ isMonetary: false }, ['Tea for two', 'tea', 'Überraschung']],
+  [{ currency: 'GBP', price: { from: 10 } }, ['Tea for two']],
+  [{ currency: 'EUR', price: { to: 10 } }, ['tea']],
+  [{ text: 'TEA' }, ['Tea for two', 'tea']],
+  [{ text: '00%' }, ['Spa 100%']],
+  [{ categoryId: String(category) }, ['Tea for two', 'Überraschung']],
+  [{ categoryId: globalId('Category', category) }, ['Tea for two', 'Überraschung']],
+])('finds what %j says', async (filter, titles) => {
+  expect((await namesOf({ list: 'catalogVouchers', filter })).sort()).toEqual([...titles].sort())
 })
 
-describe('signups', () => {
-  it.each<[object, string[]]>([
-    [{ source: 'web' }, ['ann@x.example']],
-    [{ source: '\0' }, []],
-    [{ consented: { from: firstDay, before: secondDay } }, ['jose@x.example']],
-    [{ text: 'ann lee' }, ['ann@x.example']],
-    [{ text: '@LEE' }, ['bob@lee.example']],
-    [{ text: 'b_' }, ['b_1@x.example']],
-    [{ text: 'ñandú', source: 'fair' }, ['jose@x.example']],
-  ])('finds what %j says', async (filter, emails) => {
-    expect(await namesOf({ list: 'marketingSignups', filter })).toEqual(emails)
-  })
+it.each<[string, 'ASC' | 'DESC', object, string[]]>([
+  ['TITLE', 'ASC', {}, ['Spa 100%', 'tea', 'Tea for two', 'Überraschung']],
+  ['TITLE', 'DESC', {}, ['Überraschung', 'Tea for two', 'tea', 'Spa 100%']],
+  ['PRICE', 'ASC', { currency: 'EUR' }, ['tea', 'Spa 100%', 'Überraschung']],
+  ['PRICE', 'DESC', { currency: 'EUR' }, ['Spa 100%', 'tea', 'Überraschung']],
+  ['SORT_ORDER', 'ASC', {}, ['Spa 100%', 'tea', 'Tea for two', 'Überraschung']],
+  ['SORT_ORDER', 'DESC', { isMonetary: false }, ['Überraschung', 'Tea for two', 'tea']],
+])('are ordered by %s %s with %j', async (field, direction, filter, titles) => {
+  expect(await namesOf({ list: 'catalogVouchers', filter, orderBy: { field, direction } })).toEqual(titles)
+})
 
-  it.each<[string, 'ASC' | 'DESC', string[]]>([
-    ['CONSENTED_AT', 'ASC', ['jose@x.example', 'ann@x.example', 'bob@lee.example', 'b_1@x.example']],
-    ['CONSENTED_AT', 'DESC', ['ann@x.example', 'jose@x.example', 'b_1@x.example', 'bob@lee.example']],
-    ['NAME', 'ASC', ['ann@x.example', 'bob@lee.example', 'jose@x.example', 'b_1@x.example']],
-    ['NAME', 'DESC', ['jose@x.example', 'bob@lee.example', 'ann@x.example', 'b_1@x.example']],
-  ])('are ordered by %s %s', async (field, direction, emails) => {
-    expect(await namesOf({ list: 'marketingSignups', orderBy: { field, direction } })).toEqual(emails)
-  })
+it.each<[object, string[]]>([
+  [{ source: 'web' }, ['ann@x.example']],
+  [{ source: '\0' }, []],
+  [{ consented: { from: firstDay, before: secondDay } }, ['jose@x.example']],
+  [{ text: 'ann lee' }, ['ann@x.example']],
+  [{ text: '@LEE' }, ['bob@lee.example']],
+  [{ text: 'b_' }, ['b_1@x.example']],
+  [{ text: 'ñandú', source: 'fair' }, ['jose@x.example']],
+])('finds what %j says', async (filter, emails) => {
+  expect(await namesOf({ list: 'marketingSignups', filter })).toEqual(emails)
+})
 
-  it('have a source of any length', async () => {
-    const tenantId = await build.tenant()
-    const token = await build.token([tenantId])
-    const long = randomBytes(5_000).toString('hex')
-    const ids: number[] = []
-    for (const end of ['', 'x']) ids.push(await build.customer(tenantId, { consent_source: `${long}${end}` }))
-    const asked: Asked = { tenantId, list: 'marketingSignups', filter: { source: `${long}x` } }
-    expect(idsOf(await list(client, token.secret, asked))).toEqual([ids[1]])
-  })
+it.each<[string, 'ASC' | 'DESC', string[]]>([
+  ['CONSENTED_AT', 'ASC', ['jose@x.example', 'ann@x.example', 'bob@lee.example', 'b_1@x.example']],
+  ['CONSENTED_AT', 'DESC', ['ann@x.example', 'jose@x.example', 'b_1@x.example', 'bob@lee.example']],
+  ['NAME', 'ASC', ['ann@x.example', 'bob@lee.example', 'jose@x.example', 'b_1@x.example']],
+  ['NAME', 'DESC', ['jose@x.example', 'bob@lee.example', 'ann@x.example', 'b_1@x.example']],
+])('are ordered by %s %s', async (field, direction, emails) => {
+  expect(await namesOf({ list: 'marketingSignups', orderBy: { field, direction } })).toEqual(emails)
+})
+
+it('have a source of any length', async () => {
+  const tenantId = await build.tenant()
+  const token = await build.token([tenantId])
+  const long = randomBytes(5_000).toString('hex')
+  const ids: number[] = []
+  for (const end of ['', 'x']) ids.push(await build.customer(tenantId, { consent_source: `${long}${end}` }))
+  const asked: Asked = { tenantId, list: 'marketingSignups', filter: { source: `${long}x` } }
+  expect(idsOf(await list(client, token.secret, asked))).toEqual([ids[1]])
 })
 
 it('names the field of each error', async () => {

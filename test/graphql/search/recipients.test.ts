@@ -1,24 +1,19 @@
 /** Names of recipients are shown, searched and counted only with `redeem_vouchers` (R32). */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { startService } from '../../support/service.ts'
 import { tokenRecordsOf } from '../../support/token-records.ts'
 import { capture } from '../statements.ts'
 import { type Asked, ask, list } from './support.ts'
 
 const name = 'Zoë Quill'
-const { database, build, client } = await startService()
+const { database, build, client, pool } = await startService()
 const tenantId = await build.tenant()
 await build.voucher(tenantId, { reference: 'GIFT-1', recipient_name: name, product_title: 'Tea' })
 await build.voucher(tenantId, { reference: 'GIFT-2', recipient_name: null, product_title: 'Quilting' })
 const withNames = await build.token([tenantId])
 const without = await build.token([tenantId], { permissions: ['view_vouchers', 'view_orders'] })
 
-const search = (text: string, more: Partial<Asked> = {}): Asked => ({
-  tenantId,
-  list: 'purchasedVouchers',
-  filter: { text },
-  ...more,
-})
+const search = (text: string, more: Partial<Asked> = {}): Asked => ({ tenantId, filter: { text }, ...more })
 
 /** Returns an answer without its time, and its cost. */
 async function tell(secret: string, asked: Asked) {
@@ -28,48 +23,46 @@ async function tell(secret: string, asked: Asked) {
   return { told, errors, cost: { requested, actual } }
 }
 
-describe('a token without redeem_vouchers', () => {
-  it('recovers no name letter by letter', async () => {
-    // All but `t`: a title has `uilt`.
-    const letters = [...'abcdefghijklmnopqrsuvwxyz'].map(letter => `uil${letter}`)
-    for (const withDescendants of [false, true]) {
-      // A text that no voucher has, whether it is in a name or not, has the same answer.
-      const nothing = await tell(without.secret, search('xxxx', { withDescendants }))
-      for (const text of ['z', 'zoë', 'quill', 'Zoë Quill', 'q u', ...letters]) {
-        expect(await tell(without.secret, search(text, { withDescendants })), text).toEqual(nothing)
-      }
+it('without redeem_vouchers no name is recovered letter by letter', async () => {
+  // All but `t`: a title has `uilt`.
+  const letters = [...'abcdefghijklmnopqrsuvwxyz'].map(letter => `uil${letter}`)
+  for (const withDescendants of [false, true]) {
+    // A text that no voucher has, whether it is in a name or not, has the same answer.
+    const nothing = await tell(without.secret, search('xxxx', { withDescendants }))
+    for (const text of ['z', 'zoë', 'quill', 'Zoë Quill', 'q u', ...letters]) {
+      expect(await tell(without.secret, search(text, { withDescendants })), text).toEqual(nothing)
     }
-  })
+  }
+})
 
-  it('sends the database no statement that reads names in its searches', async () => {
-    const statements = await capture(database.pool, () => list(client, without.secret, search('quill')))
-    const searches = statements.filter(({ text }) => text.includes('has_word'))
-    expect(searches.length).toBeGreaterThan(0)
-    for (const { text } of searches) expect(text).not.toMatch(/has_word\(recipient|recipient like/)
-  })
+it('without redeem_vouchers no statement of a search reads names', async () => {
+  const statements = await capture(pool, () => list(client, without.secret, search('quill')))
+  const searches = statements.filter(({ text }) => text.includes('has_word'))
+  expect(searches.length).toBeGreaterThan(0)
+  for (const { text } of searches) expect(text).not.toMatch(/has_word\(recipient|recipient like/)
+})
 
-  it('finds vouchers by their references and titles', async () => {
-    for (const text of ['gift-1', 'tea', 'q gift-2']) {
-      expect((await list(client, without.secret, search(text))).count.count, text).toBeGreaterThan(0)
-    }
-  })
+it('without redeem_vouchers vouchers are found by their references and titles', async () => {
+  for (const text of ['gift-1', 'tea', 'q gift-2']) {
+    expect((await list(client, without.secret, search(text))).count.count, text).toBeGreaterThan(0)
+  }
+})
 
-  it('is not shown a name, in a list of GraphQL or of v1', async () => {
-    const { data, errors } = await ask(client, without.secret, search('gift-1'), {}, 'reference recipientName')
-    expect(data.tenant.list.edges).toMatchObject([{ node: { reference: 'GIFT-1', recipientName: null } }])
-    expect(errors).toMatchObject([
-      { extensions: { code: 'FORBIDDEN' }, message: expect.stringContaining('redeem_vouchers') },
-    ])
-    for (const { secret } of [without, withNames]) {
-      const { status, text } = await client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)
-      expect(status).toBe(200)
-      expect(text).not.toContain('Quill')
-    }
-  })
+it('without redeem_vouchers no name is shown, in a list of GraphQL or of v1', async () => {
+  const { data, errors } = await ask(client, without.secret, search('gift-1'), {}, 'reference recipientName')
+  expect(data.tenant.list.edges).toMatchObject([{ node: { reference: 'GIFT-1', recipientName: null } }])
+  expect(errors).toMatchObject([
+    { extensions: { code: 'FORBIDDEN' }, message: expect.stringContaining('redeem_vouchers') },
+  ])
+  for (const { secret } of [without, withNames]) {
+    const { status, text } = await client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)
+    expect(status).toBe(200)
+    expect(text).not.toContain('Quill')
+  }
+})
 
-  it('leaves no entry in the audit, because it searches no names', async () => {
-    expect(await tokenRecordsOf(database).exportsOf(without.id)).toEqual([])
-  })
+it('without redeem_vouchers the audit has no entry, because no names are searched', async () => {
+  expect(await tokenRecordsOf(database).exportsOf(without.id)).toEqual([])
 })
 
 it('a token with redeem_vouchers finds vouchers by the names of their recipients, and sees these', async () => {

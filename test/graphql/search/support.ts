@@ -4,23 +4,18 @@ import type { PageArguments } from '../../support/graphql.ts'
 /** A list and the arguments of its query. */
 export interface Asked {
   tenantId: number
-  list: 'purchasedVouchers' | 'catalogVouchers' | 'marketingSignups'
+  /** Default: the list of vouchers. */
+  list?: 'purchasedVouchers' | 'catalogVouchers' | 'marketingSignups'
   filter?: object
   orderBy?: { field: string; direction?: 'ASC' | 'DESC' }
   withDescendants?: boolean
   updatedSince?: string
 }
 
-const types = {
-  purchasedVouchers: 'PurchasedVoucher',
-  catalogVouchers: 'CatalogVoucher',
-  marketingSignups: 'MarketingSignup',
-}
-
 /** Asks for a page. @returns the answer of GraphQL */
 export async function ask(client: Client, secret: string, asked: Asked, page: PageArguments = {}, node = 'databaseId') {
-  const { tenantId, list, ...args } = asked
-  const type = types[list]
+  const { tenantId, list = 'purchasedVouchers', ...args } = asked
+  const type = list.replace(/^./, first => first.toUpperCase()).slice(0, -1)
   const query = `query ($tenant: ID!, $filter: ${type}Filter, $orderBy: ${type}Order, $withDescendants: Boolean,
       $updatedSince: DateTime, $first: Int, $last: Int, $after: String, $before: String) {
     tenant(id: $tenant) {
