@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { stampRecord } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client, database } = await startService()
+const { build, client, platform } = await startService()
 
 const max = Number.MAX_SAFE_INTEGER
 const stamp = '2026-03-01 10:20:30.123456+01'
@@ -40,82 +40,68 @@ test('a tenant: full, sparse, and with ids beyond 32 bits', async () => {
   expect(text).toContain('"tenant_id":9007199254740991')
 })
 
-describe('a catalog voucher', () => {
-  test('sparse: nullable fields are null, and validity_type is omitted', async () => {
-    const tenantId = await build.tenant()
-    const id = await build.product(tenantId, { slug: 's', title: 'T', updated_at: stamp })
-    const prices = { currency: 'GBP', price: null, sale_price: null, from_price: null, from_sale_price: null }
-    const flags = { monetary_value: null, is_monetary: false, allow_part_redeem: false, validity_months: null }
-    const shop = { redemption_info: null, sort_order: 0, image_url: null, image_urls: [] }
-    await expectRecord(tenantId, 'catalog/vouchers', id, {
-      ...{ id, slug: 's', title: 'T', summary: null, description_html: null },
-      ...{ ...prices, ...flags, ...shop, category_refs: [], variant_summaries: [], updated_at: shown },
-    })
+test('a sparse catalog voucher: nullable fields are null, and validity_type is omitted', async () => {
+  const tenantId = await build.tenant()
+  const id = await build.product(tenantId, { slug: 's', title: 'T', updated_at: stamp })
+  const prices = { currency: 'GBP', price: null, sale_price: null, from_price: null, from_sale_price: null }
+  const flags = { monetary_value: null, is_monetary: false, allow_part_redeem: false, validity_months: null }
+  const shop = { redemption_info: null, sort_order: 0, image_url: null, image_urls: [] }
+  await expectRecord(tenantId, 'catalog/vouchers', id, {
+    ...{ id, slug: 's', title: 'T', summary: null, description_html: null },
+    ...{ ...prices, ...flags, ...shop, category_refs: [], variant_summaries: [], updated_at: shown },
   })
+})
 
-  test('full: every field in the contract’s order, categories and variants by sort_order, then id', async () => {
-    const tenantId = await build.tenant()
-    const { secret } = await build.token([tenantId])
-    const texts = { slug: 'spa-day', title: 'Spa “Day”', summary: '', description_html: '<p>ünï & <b>more</b></p>' }
-    const prices = { currency: 'GBP', price: 100, sale_price: 80.5 }
-    const others = {
-      ...{
-        monetary_value: 0,
-        is_monetary: true,
-        allow_part_redeem: true,
-        validity_type: 'months',
-        validity_months: 12,
-      },
-      ...{ redemption_info: 'Show it.', sort_order: -3, image_url: 'https://img.example/1.png' },
-      image_urls: ['https://img.example/1.png', 'https://img.example/2,"x".png'],
-    }
-    const id = await build.product(tenantId, { id: max, ...texts, ...prices, ...others })
-    const addVariant = async (given: Parameters<typeof build.variant>[1]) => {
-      const variantId = await build.variant(id, { ...given, updated_at: stamp })
-      return { id: variantId, ...given, updated_at: shown }
-    }
-    const second = { price: 30, sale_price: 29, currency: 'EUR', is_monetary: true, sort_order: 2 }
-    const first = { price: 25.07, sale_price: null, currency: 'EUR', is_monetary: true, sort_order: 1 }
-    const bare = { price: null, sale_price: null, currency: 'GBP', is_monetary: false, sort_order: 1 }
-    const late = await addVariant({ slug: 'v2', title: 'V2', ...second })
-    const twin = await addVariant({ id: max, slug: 'v1b', title: 'V1b', ...bare })
-    const early = await addVariant({ slug: 'v1', title: 'V1', ...first })
-    const addCategory = async (given: Parameters<typeof build.category>[2]) => {
-      const categoryId = await build.category(tenantId, [id], given)
-      return { id: categoryId, ...given }
-    }
-    const middle = await addCategory({ slug: 'c2', title: 'C2', sort_order: 5 })
-    const front = await addCategory({ slug: 'c1', title: 'C1', sort_order: -1 })
-    const end = await addCategory({ id: max, slug: 'c3', title: 'C3', sort_order: 5 })
-    await stampRecord(database.platform, 'product', id, stamp)
-    const variants = [early, twin, late]
-    const categories = [front, middle, end]
-    const own = { id, ...texts, ...prices, from_price: 25.07, from_sale_price: 29, ...others }
-    const record = { ...own, category_refs: categories, variant_summaries: variants }
-    const path = 'catalog/vouchers'
-    await expectRecord(tenantId, path, id, { ...record, updated_at: shown })
+test('a full catalog voucher: every field in the contract’s order, categories and variants by sort_order, then id', async () => {
+  const tenantId = await build.tenant()
+  const { secret } = await build.token([tenantId])
+  const texts = { slug: 'spa-day', title: 'Spa “Day”', summary: '', description_html: '<p>ünï & <b>more</b></p>' }
+  const prices = { currency: 'GBP', price: 100, sale_price: 80.5 }
+  const others = {
+    ...{ monetary_value: 0, is_monetary: true, allow_part_redeem: true, validity_type: 'months', validity_months: 12 },
+    ...{ redemption_info: 'Show it.', sort_order: -3, image_url: 'https://img.example/1.png' },
+    image_urls: ['https://img.example/1.png', 'https://img.example/2,"x".png'],
+  }
+  const id = await build.product(tenantId, { id: max, ...texts, ...prices, ...others })
+  const addVariant = async (given: Parameters<typeof build.variant>[1]) => {
+    const variantId = await build.variant(id, { ...given, updated_at: stamp })
+    return { id: variantId, ...given, updated_at: shown }
+  }
+  const second = { price: 30, sale_price: 29, currency: 'EUR', is_monetary: true, sort_order: 2 }
+  const first = { price: 25.07, sale_price: null, currency: 'EUR', is_monetary: true, sort_order: 1 }
+  const bare = { price: null, sale_price: null, currency: 'GBP', is_monetary: false, sort_order: 1 }
+  const late = await addVariant({ slug: 'v2', title: 'V2', ...second })
+  const twin = await addVariant({ id: max, slug: 'v1b', title: 'V1b', ...bare })
+  const early = await addVariant({ slug: 'v1', title: 'V1', ...first })
+  const addCategory = async (given: Parameters<typeof build.category>[2]) => {
+    const categoryId = await build.category(tenantId, [id], given)
+    return { id: categoryId, ...given }
+  }
+  const middle = await addCategory({ slug: 'c2', title: 'C2', sort_order: 5 })
+  const front = await addCategory({ slug: 'c1', title: 'C1', sort_order: -1 })
+  const end = await addCategory({ id: max, slug: 'c3', title: 'C3', sort_order: 5 })
+  await stampRecord(platform, 'product', id, stamp)
+  const variants = [early, twin, late]
+  const categories = [front, middle, end]
+  const own = { id, ...texts, ...prices, from_price: 25.07, from_sale_price: 29, ...others }
+  const record = { ...own, category_refs: categories, variant_summaries: variants }
+  const path = 'catalog/vouchers'
+  await expectRecord(tenantId, path, id, { ...record, updated_at: shown })
 
-    for (const [include, added] of [
-      ['variants,categories', { categories, variants }],
-      ['categories', { categories }],
-      ['variants', { variants }],
-    ] as const) {
-      const { text } = await client.rest(secret, `/tenants/${tenantId}/${path}?include=${include}`)
-      expect(text).toContain(`{"data":[${JSON.stringify({ ...record, ...added, updated_at: shown })}]`)
-    }
-  })
+  for (const [include, added] of [
+    ['variants,categories', { categories, variants }],
+    ['categories', { categories }],
+    ['variants', { variants }],
+  ] as const) {
+    const { text } = await client.rest(secret, `/tenants/${tenantId}/${path}?include=${include}`)
+    expect(text).toContain(`{"data":[${JSON.stringify({ ...record, ...added, updated_at: shown })}]`)
+  }
 })
 
 const voucherColumns = {
   ...{ id: max, reference: 'FULL-1', initial_balance: 50, current_balance: 12.34, purchase_value: 45.5 },
   ...{ currency: 'GBP', is_monetary: true, allow_part_redeem: true, void: true },
-  ...{
-    order_id: max - 1,
-    order_item_id: 5_000_000_000,
-    product_id: max - 2,
-    product_title: 'Spa',
-    product_slug: 'spa',
-  },
+  ...{ order_id: max - 1, order_item_id: 5e9, product_id: max - 2, product_title: 'Spa', product_slug: 'spa' },
   ...{ parent_product_id: 4_294_967_296, parent_product_title: 'All', purchase_timestamp: stamp, date_issued: stamp },
   ...{ date_valid_start: '2026-01-31', date_valid_end: '2028-02-29', date_scheduled: stamp },
   ...{ redemption_status: 'partially_redeemed', void_reason: 'refund', void_date: stamp },

@@ -83,59 +83,48 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
   })
 })
 
-describe('include', () => {
-  const keysWith = async (query: string) => {
-    const { body } = await client.rest(secret, `${catalog}?${query}`)
-    return Object.keys(body.data[0]).filter(key => key === 'categories' || key === 'variants')
+const keysWith = async (query: string) => {
+  const { body } = await client.rest(secret, `${catalog}?${query}`)
+  return Object.keys(body.data[0]).filter(key => key === 'categories' || key === 'variants')
+}
+
+test('include accepts categories and variants, in any order, with spaces and repeated', async () => {
+  expect(await keysWith('')).toEqual([])
+  for (const nothing of ['include=', 'include=null', 'include']) expect(await keysWith(nothing)).toEqual([])
+  expect(await keysWith('include=variants')).toEqual(['variants'])
+  expect(await keysWith('include=categories')).toEqual(['categories'])
+  for (const both of ['variants,categories', '%20categories%20,+variants', 'variants,categories,variants']) {
+    expect(await keysWith(`include=${both}`), both).toEqual(['categories', 'variants'])
   }
+})
 
-  test('accepts categories and variants, in any order, with spaces and repeated', async () => {
-    expect(await keysWith('')).toEqual([])
-    for (const nothing of ['include=', 'include=null', 'include']) expect(await keysWith(nothing)).toEqual([])
-    expect(await keysWith('include=variants')).toEqual(['variants'])
-    expect(await keysWith('include=categories')).toEqual(['categories'])
-    for (const both of ['variants,categories', '%20categories%20,+variants', 'variants,categories,variants']) {
-      expect(await keysWith(`include=${both}`), both).toEqual(['categories', 'variants'])
-    }
-  })
+test('include adds up when it is given twice', async () => {
+  expect(await keysWith('include=variants&include=categories')).toEqual(['categories', 'variants'])
+  expect(await keysWith('include=&include=null&include=variants')).toEqual(['variants'])
+})
 
-  test('adds up when it is given twice', async () => {
-    expect(await keysWith('include=variants&include=categories')).toEqual(['categories', 'variants'])
-    expect(await keysWith('include=&include=null&include=variants')).toEqual(['variants'])
-  })
+test('include rejects any other value', async () => {
+  const bad = ['x', 'categories,x', 'Categories', ',', 'categories;variants', 'null,null', '%00', 'variants&include=x']
+  for (const value of bad) {
+    const answer = await client.rest(secret, `${catalog}?include=${value}`)
+    expect(flawOf(answer, 422), value).toBeNull()
+    expect(faultyFields(answer), value).toEqual(['include'])
+  }
+  const all = await client.rest(secret, `${catalog}?include=x&cursor=x&updated_since=x`)
+  expect(faultyFields(all)).toEqual(['cursor', 'include', 'updated_since'])
+})
 
-  test('rejects any other value', async () => {
-    const values = [
-      'x',
-      'categories,x',
-      'Categories',
-      ',',
-      'categories;variants',
-      'null,null',
-      '%00',
-      'variants&include=x',
-    ]
-    for (const value of values) {
-      const answer = await client.rest(secret, `${catalog}?include=${value}`)
-      expect(flawOf(answer, 422), value).toBeNull()
-      expect(faultyFields(answer), value).toEqual(['include'])
-    }
-    const all = await client.rest(secret, `${catalog}?include=x&cursor=x&updated_since=x`)
-    expect(faultyFields(all)).toEqual(['cursor', 'include', 'updated_since'])
-  })
+test('include is ignored by other lists and by records', async () => {
+  const others = operations.filter(({ name, method }) => name !== 'list catalog vouchers' && method === 'GET')
+  for (const { path, name } of others) {
+    const answer = await client.rest(secret, `${path(place)}?include=x&include=categories`)
+    expect([answer.status, answer.body.data.categories], name).toEqual([200, undefined])
+  }
+})
 
-  test('is ignored by other lists and by records', async () => {
-    const others = operations.filter(({ name, method }) => name !== 'list catalog vouchers' && method === 'GET')
-    for (const { path, name } of others) {
-      const answer = await client.rest(secret, `${path(place)}?include=x&include=categories`)
-      expect([answer.status, answer.body.data.categories], name).toEqual([200, undefined])
-    }
-  })
-
-  test('applies to the page after a cursor only when it is sent again', async () => {
-    for (let made = 0; made < 55; made++) await build.product(tenantId)
-    const { next_cursor } = (await client.rest(secret, `${catalog}?include=variants`)).body
-    expect(await keysWith(`cursor=${next_cursor}`)).toEqual([])
-    expect(await keysWith(`include=variants&cursor=${next_cursor}`)).toEqual(['variants'])
-  })
+test('include applies to the page after a cursor only when it is sent again', async () => {
+  for (let made = 0; made < 55; made++) await build.product(tenantId)
+  const { next_cursor } = (await client.rest(secret, `${catalog}?include=variants`)).body
+  expect(await keysWith(`cursor=${next_cursor}`)).toEqual([])
+  expect(await keysWith(`include=variants&cursor=${next_cursor}`)).toEqual(['variants'])
 })
