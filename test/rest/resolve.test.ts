@@ -24,31 +24,29 @@ async function resolveOne(columns: Parameters<typeof build.voucher>[1], at = ten
   return { id, reference, answer, data: answer.body.data }
 }
 
-describe('the result', () => {
-  test('omits fields without a value', async () => {
-    const { id, reference, answer, data } = await resolveOne({})
-    const voucher = { id, reference, is_monetary: false, allow_part_redeem: false, status: 'redeemable', void: false }
-    const tenant = { id: tenantId, name: 'World', source_tenant_id: tenantId, source_tenant_name: 'World' }
-    const wanted = { status: 'redeemable', voucher, tenant, redemption_token: data.redemption_token }
-    expect(answer.text).toBe(JSON.stringify({ data: wanted }))
-  })
+test('a resolution omits fields without a value', async () => {
+  const { id, reference, answer, data } = await resolveOne({})
+  const voucher = { id, reference, is_monetary: false, allow_part_redeem: false, status: 'redeemable', void: false }
+  const tenant = { id: tenantId, name: 'World', source_tenant_id: tenantId, source_tenant_name: 'World' }
+  const wanted = { status: 'redeemable', voucher, tenant, redemption_token: data.redemption_token }
+  expect(answer.text).toBe(JSON.stringify({ data: wanted }))
+})
 
-  test('writes every field in the order of the contract', async () => {
-    const owner = await build.tenant({ id: 9_007_199_254_740_001, name: 'Owner', type: 'group' })
-    const at = await build.tenant({ name: 'Till', type: 'venue', parent_id: owner })
-    const token = await build.token([owner, at])
-    const money = { current_balance: 0.07, initial_balance: 50, currency: 'GBP' }
-    const flags = { is_monetary: true, allow_part_redeem: true }
-    const people = { product_title: 'Spa', recipient_name: 'Rae', customer_name: 'Cy', redemption_status: 'new' }
-    const dates = { date_valid_start: past, date_valid_end: future }
-    const columns = { id: 9_007_199_254_740_002, ...money, ...flags, ...people, void: true, ...dates }
-    const { id, reference, answer } = await resolveOne({ ...columns, qr_token: 'q' }, at, owner, token.secret)
-    const verdict = { status: 'not_redeemable', reason_code: 'void' }
-    const voucher = { id, reference, ...money, ...flags, ...verdict, ...people, void: true, ...dates }
-    const source = { source_tenant_id: owner, source_tenant_name: 'Owner', source_tenant_type: 'group' }
-    const tenant = { id: at, name: 'Till', type: 'venue', ...source }
-    expect(answer.text).toBe(JSON.stringify({ data: { ...verdict, voucher, tenant } }))
-  })
+test('a resolution writes every field in the order of the contract', async () => {
+  const owner = await build.tenant({ id: 9_007_199_254_740_001, name: 'Owner', type: 'group' })
+  const at = await build.tenant({ name: 'Till', type: 'venue', parent_id: owner })
+  const token = await build.token([owner, at])
+  const money = { current_balance: 0.07, initial_balance: 50, currency: 'GBP' }
+  const flags = { is_monetary: true, allow_part_redeem: true }
+  const people = { product_title: 'Spa', recipient_name: 'Rae', customer_name: 'Cy', redemption_status: 'new' }
+  const dates = { date_valid_start: past, date_valid_end: future }
+  const columns = { id: 9_007_199_254_740_002, ...money, ...flags, ...people, void: true, ...dates }
+  const { id, reference, answer } = await resolveOne({ ...columns, qr_token: 'q' }, at, owner, token.secret)
+  const verdict = { status: 'not_redeemable', reason_code: 'void' }
+  const voucher = { id, reference, ...money, ...flags, ...verdict, ...people, void: true, ...dates }
+  const source = { source_tenant_id: owner, source_tenant_name: 'Owner', source_tenant_type: 'group' }
+  const tenant = { id: at, name: 'Till', type: 'venue', ...source }
+  expect(answer.text).toBe(JSON.stringify({ data: { ...verdict, voucher, tenant } }))
 })
 
 test('resolutions at the same time each get the voucher of their own scope', async () => {
@@ -74,130 +72,120 @@ test('resolutions at the same time each get the voucher of their own scope', asy
   await Promise.all(checks.map(check => check()))
 })
 
-describe('the reason', () => {
-  const start = { date_valid_start: future, date_valid_end: null }
-  const end = { date_valid_start: null, date_valid_end: past }
-  const empty = { current_balance: 0, currency: 'GBP' }
-  const all = { void: true, redemption_status: 'redeemed', ...empty }
+const start = { date_valid_start: future, date_valid_end: null }
+const end = { date_valid_start: null, date_valid_end: past }
+const empty = { current_balance: 0, currency: 'GBP' }
+const all = { void: true, redemption_status: 'redeemed', ...empty }
 
-  test.each([
-    ['void', { ...all, ...end }],
-    ['redeemed', { ...all, ...start, void: false }],
-    ['redeemed', { redemption_status: 'Redeemed', current_balance: 5, currency: 'GBP' }],
-    ['no_balance', { ...empty, ...end, redemption_status: 'partially_redeemed' }],
-    ['expired', { ...end, current_balance: 5, currency: 'GBP' }],
-    ['not_yet_valid', start],
-  ])('%s is the first that applies', async (reason, columns) => {
-    const { answer, data } = await resolveOne(columns)
-    expect(answer.status).toBe(200)
-    expect(data).toMatchObject({ status: 'not_redeemable', reason_code: reason })
-    expect(data.voucher).toMatchObject({ status: 'not_redeemable', reason_code: reason })
-    expect(data).not.toHaveProperty('redemption_token')
-  })
-
-  test.each([
-    ['some balance', { current_balance: 0.01, currency: 'GBP' }],
-    ['redeemed in part', { redemption_status: 'partially_redeemed' }],
-  ])('none: %s', async (_, columns) => {
-    const { data } = await resolveOne(columns)
-    expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
-    expect(data.redemption_token).toMatch(/^\S{22,}$/)
-  })
-
-  test('depends on the calendar day of the tenant that owns the voucher, and both ends are valid', () =>
-    onOneDay(async () => {
-      for (const [zone, elsewhere] of [
-        ['Pacific/Kiritimati', 'Pacific/Niue'],
-        ['Pacific/Niue', 'Pacific/Kiritimati'],
-      ] as const) {
-        const owner = await build.tenant({ time_zone: zone })
-        const till = await build.tenant({ time_zone: elsewhere, parent_id: owner })
-        const { secret: token } = await build.token([owner, till])
-        const reasonOf = async (columns: Record<string, string>) =>
-          (await resolveOne(columns, till, owner, token)).data.reason_code
-        const [before, today, after] = [await dayAt(zone, -1), await dayAt(zone, 0), await dayAt(zone, 1)]
-        expect(await reasonOf({ date_valid_start: today, date_valid_end: today }), zone).toBeUndefined()
-        expect(await reasonOf({ date_valid_start: after }), zone).toBe('not_yet_valid')
-        expect(await reasonOf({ date_valid_end: before }), zone).toBe('expired')
-      }
-    }))
+test.each([
+  ['void', { ...all, ...end }],
+  ['redeemed', { ...all, ...start, void: false }],
+  ['redeemed', { redemption_status: 'Redeemed', current_balance: 5, currency: 'GBP' }],
+  ['no_balance', { ...empty, ...end, redemption_status: 'partially_redeemed' }],
+  ['expired', { ...end, current_balance: 5, currency: 'GBP' }],
+  ['not_yet_valid', start],
+])('%s is the first reason that applies', async (reason, columns) => {
+  const { answer, data } = await resolveOne(columns)
+  expect(answer.status).toBe(200)
+  expect(data).toMatchObject({ status: 'not_redeemable', reason_code: reason })
+  expect(data.voucher).toMatchObject({ status: 'not_redeemable', reason_code: reason })
+  expect(data).not.toHaveProperty('redemption_token')
 })
 
-describe('the redemption token', () => {
-  test('is signed with ES256 by a published key, and says which voucher was resolved where, by whom, until when', async () => {
-    const owner = await build.tenant()
-    const till = await build.tenant({ parent_id: owner })
-    const token = await build.token([owner, till])
-    const before = Math.floor(Date.now() / 1000)
-    const { id, reference, data } = await resolveOne({ recipient_name: 'Rae' }, till, owner, token.secret)
-    const { payload, protectedHeader } = await checkToken(client, data.redemption_token)
-    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'JWT', kid: expect.stringMatching(/^[\w-]{43}$/) })
-    expect(payload).toEqual({
-      ...{ iss: 'http://localhost:8080', aud: 'redemption', sub: String(id) },
-      ...{ voucher_id: id, owner_id: owner, tenant_id: till, token_id: token.id },
-      ...{ jti: expect.stringMatching(/^[\w-]{22}$/), iat: expect.any(Number), exp: Number(payload.iat) + 900 },
-    })
-    expect(Math.floor((Number(payload.iat) - before) / 60)).toBe(0)
-    const again = (await client.resolve(token.secret, till, { voucher_reference: reference })).body.data
-    expect((await checkToken(client, again.redemption_token)).payload.jti).not.toBe(payload.jti)
-  })
-
-  test('has the issuer, the audience and the lifetime that are configured', async () => {
-    const url = 'https://gateway.example.com'
-    const settings = { PUBLIC_URL: url, REDEMPTION_AUDIENCE: 'tills', REDEMPTION_TOKEN_TTL: '7' }
-    const other = await createApp(world, settings)
-    await build.voucher(tenantId, { reference: 'BRIEF' })
-    const { body } = await other.resolve(secret, tenantId, { voucher_reference: 'brief' })
-    const { payload } = await checkToken(other, body.data.redemption_token)
-    expect(payload).toMatchObject({ iss: url, aud: 'tills', exp: Number(payload.iat) + 7 })
-  })
-
-  test('needs no lock: the voucher’s row is neither changed nor locked', async () => {
-    const { id, reference } = await resolveOne({})
-    const row = () =>
-      platform`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
-    const before = await row()
-    const resolve = () => client.resolve(secret, tenantId, { voucher_reference: reference })
-    const answers = await Promise.all(Array.from({ length: 10 }, resolve))
-    expect(new Set(answers.map(({ body }) => body.data.redemption_token)).size).toBe(10)
-    expect(await row()).toEqual(before)
-    await platform.begin(async sql => {
-      await sql`select from purchased_voucher where id = ${id} for update`
-      expect((await resolve()).status).toBe(200)
-    })
-  })
+test.each([
+  ['some balance', { current_balance: 0.01, currency: 'GBP' }],
+  ['redeemed in part', { redemption_status: 'partially_redeemed' }],
+])('there is no reason: %s', async (_, columns) => {
+  const { data } = await resolveOne(columns)
+  expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
+  expect(data.redemption_token).toMatch(/^\S{22,}$/)
 })
 
-describe('the scope of a resolution', () => {
-  test('is the path tenant, its ancestors and its descendants, if the token is authorised for the owner', async () => {
-    const top = await build.tenant({ name: 'Top' })
-    const middle = await build.tenant({ name: 'Middle', parent_id: top })
-    const bottom = await build.tenant({ name: 'Bottom', parent_id: middle })
-    const beside = await build.tenant({ name: 'Beside', parent_id: top })
-    const owners = [top, middle, bottom, beside]
-    for (const [grants, at, wanted] of [
-      [[whole(top)], top, owners],
-      [[whole(top)], middle, [top, middle, bottom]],
-      [[whole(top)], bottom, [top, middle, bottom]],
-      [[whole(top)], beside, [top, beside]],
-      [[middle], middle, [middle]],
-      [[whole(middle)], bottom, [middle, bottom]],
-      [[top, bottom], bottom, [top, bottom]],
-    ] as const) {
-      const token = await build.token([...grants])
-      const found: number[] = []
-      for (const owner of owners) {
-        if ((await resolveOne({}, at, owner, token.secret)).answer.status === 200) found.push(owner)
-      }
-      expect(found).toEqual(wanted)
+test('the reason depends on the calendar day of the tenant that owns the voucher, and both ends are valid', () =>
+  onOneDay(async () => {
+    const zones = ['Pacific/Kiritimati', 'Pacific/Niue']
+    for (const [zone = '', elsewhere = ''] of [zones, zones.toReversed()]) {
+      const owner = await build.tenant({ time_zone: zone })
+      const till = await build.tenant({ time_zone: elsewhere, parent_id: owner })
+      const { secret: token } = await build.token([owner, till])
+      const reasonOf = async (columns: Record<string, string>) =>
+        (await resolveOne(columns, till, owner, token)).data.reason_code
+      const [before, today, after] = [await dayAt(zone, -1), await dayAt(zone, 0), await dayAt(zone, 1)]
+      expect(await reasonOf({ date_valid_start: today, date_valid_end: today }), zone).toBeUndefined()
+      expect(await reasonOf({ date_valid_start: after }), zone).toBe('not_yet_valid')
+      expect(await reasonOf({ date_valid_end: before }), zone).toBe('expired')
     }
+  }))
+
+test('a redemption token is signed with ES256 by a published key, and says which voucher was resolved where, by whom, until when', async () => {
+  const owner = await build.tenant()
+  const till = await build.tenant({ parent_id: owner })
+  const token = await build.token([owner, till])
+  const before = Math.floor(Date.now() / 1000)
+  const { id, reference, data } = await resolveOne({ recipient_name: 'Rae' }, till, owner, token.secret)
+  const { payload, protectedHeader } = await checkToken(client, data.redemption_token)
+  expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'JWT', kid: expect.stringMatching(/^[\w-]{43}$/) })
+  expect(payload).toEqual({
+    ...{ iss: 'http://localhost:8080', aud: 'redemption', sub: String(id) },
+    ...{ voucher_id: id, owner_id: owner, tenant_id: till, token_id: token.id },
+    ...{ jti: expect.stringMatching(/^[\w-]{22}$/), iat: expect.any(Number), exp: Number(payload.iat) + 900 },
+  })
+  expect(Math.floor((Number(payload.iat) - before) / 60)).toBe(0)
+  const again = (await client.resolve(token.secret, till, { voucher_reference: reference })).body.data
+  expect((await checkToken(client, again.redemption_token)).payload.jti).not.toBe(payload.jti)
+})
+
+test('a redemption token has the issuer, the audience and the lifetime that are configured', async () => {
+  const url = 'https://gateway.example.com'
+  const settings = { PUBLIC_URL: url, REDEMPTION_AUDIENCE: 'tills', REDEMPTION_TOKEN_TTL: '7' }
+  const other = await createApp(world, settings)
+  await build.voucher(tenantId, { reference: 'BRIEF' })
+  const { body } = await other.resolve(secret, tenantId, { voucher_reference: 'brief' })
+  const { payload } = await checkToken(other, body.data.redemption_token)
+  expect(payload).toMatchObject({ iss: url, aud: 'tills', exp: Number(payload.iat) + 7 })
+})
+
+test('a resolution needs no lock: the voucher’s row is neither changed nor locked', async () => {
+  const { id, reference } = await resolveOne({})
+  const row = () =>
+    platform`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
+  const before = await row()
+  const resolve = () => client.resolve(secret, tenantId, { voucher_reference: reference })
+  const answers = await Promise.all(Array.from({ length: 10 }, resolve))
+  expect(new Set(answers.map(({ body }) => body.data.redemption_token)).size).toBe(10)
+  expect(await row()).toEqual(before)
+  await platform.begin(async sql => {
+    await sql`select from purchased_voucher where id = ${id} for update`
+    expect((await resolve()).status).toBe(200)
   })
 })
 
-describe.each([
-  ['reference', 'voucher_reference'],
-  ['qr_token', 'qr_token'],
-])('a %s that several tenants have', (column, field) => {
+test('the scope is the path tenant, its ancestors and its descendants, if the token is authorised for the owner', async () => {
+  const top = await build.tenant({ name: 'Top' })
+  const middle = await build.tenant({ name: 'Middle', parent_id: top })
+  const bottom = await build.tenant({ name: 'Bottom', parent_id: middle })
+  const beside = await build.tenant({ name: 'Beside', parent_id: top })
+  const owners = [top, middle, bottom, beside]
+  for (const [grants, at, wanted] of [
+    [[whole(top)], top, owners],
+    [[whole(top)], middle, [top, middle, bottom]],
+    [[whole(top)], bottom, [top, middle, bottom]],
+    [[whole(top)], beside, [top, beside]],
+    [[middle], middle, [middle]],
+    [[whole(middle)], bottom, [middle, bottom]],
+    [[top, bottom], bottom, [top, bottom]],
+  ] as const) {
+    const token = await build.token([...grants])
+    const found: number[] = []
+    for (const owner of owners) {
+      if ((await resolveOne({}, at, owner, token.secret)).answer.status === 200) found.push(owner)
+    }
+    expect(found).toEqual(wanted)
+  }
+})
+
+const names = { reference: 'voucher_reference', qr_token: 'qr_token' }
+describe.each(Object.entries(names))('a %s that several tenants have', (column, field) => {
   test('is the path tenant’s own, else of the nearest above it, else of one below it; 422 while that one has several', async () => {
     const top = await build.tenant()
     const middle = await build.tenant({ parent_id: top })
