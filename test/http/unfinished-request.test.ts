@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
 import { v1 } from '../support/app.ts'
 import { openSocket } from '../support/sockets.ts'
@@ -66,69 +66,77 @@ async function sendSlowly(head: string, { begin, more }: (typeof framings)['leng
   return parseResponse(received())
 }
 
-describe('a request that is answered before its body has arrived', () => {
-  // Its rate window may have ended during the test.
-  beforeAll(() => client.rest(spent.secret, '/tenants'))
+// Its rate window may have ended during the test.
+beforeAll(() => client.rest(spent.secret, '/tenants'))
 
-  const cases = requests.flatMap(([name, line, headers, status]) =>
-    Object.entries(framings)
-      // The framing of the body hardly matters for the answer.
-      .filter(([framing]) => framing === 'length' || /^(v1 without a token|GraphQL without|a form)/.test(name))
-      .map(([framing, body]) => ({ name, framing, line, headers, status, body })),
-  )
+const cases = requests.flatMap(([name, line, headers, status]) =>
+  Object.entries(framings)
+    // The framing of the body hardly matters for the answer.
+    .filter(([framing]) => framing === 'length' || /^(v1 without a token|GraphQL without|a form)/.test(name))
+    .map(([framing, body]) => ({ name, framing, line, headers, status, body })),
+)
 
-  test.concurrent.each(cases)('$name, $framing: the connection is closed', async ({ line, headers, status, body }) => {
-    const response = await sendSlowly(headOf(line, [...headers, body.header]), body)
-    expect(response).toEqual({ status, connection: 'close', complete: true })
+test.concurrent.each(cases)('$name, $framing: the connection is closed', async ({ line, headers, status, body }) => {
+  const response = await sendSlowly(headOf(line, [...headers, body.header]), body)
+  expect(response).toEqual({ status, connection: 'close', complete: true })
+})
+
+test.concurrent('a body whose Content-Length is too large is not read', async () => {
+  for (const path of [resolve, '/graphql']) {
+    const response = await sendSlowly(headOf(`POST ${path}`, [...known, framings.length.header]), framings.length)
+    expect(response).toEqual({ status: 413, connection: 'close', complete: true })
+  }
+})
+
+test.concurrent('the connection of a client that waits for `100 Continue` is closed', async () => {
+  const headers = [...json, framings.length.header, 'Expect: 100-continue']
+  const { socket, received, closed } = openSocket(port)
+  socket.write(headOf(`POST ${resolve}`, headers))
+  await closed
+  const response = received().slice(received().lastIndexOf('HTTP/1.1'))
+  expect(parseResponse(response)).toEqual({ status: 401, connection: 'close', complete: true })
+})
+
+test.concurrent.each([resolve, '/graphql'])('half a body at %s is 408, an error of its sender', async path => {
+  const { socket, received, closed } = openSocket(port)
+  socket.write(`${headOf(`POST ${path}`, [...known, 'Content-Length: 20'])}{`)
+  await closed
+  expect(received()).toMatch(/^HTTP\/1\.1 408 /)
+  expect(received()).toMatch(/^connection: close\r$/im)
+  expect(received()).toContain('took too long to arrive')
+  expect(received()).not.toMatch(/retry-after/i)
+})
+
+test.concurrent('bytes after the body on the closed connection are not parsed as a request', async () => {
+  const { secret } = await build.token([tenantId])
+  const caller = [...json, `Authorization: Bearer ${secret}`]
+  const { socket, closed } = openSocket(port, { allowHalfOpen: true })
+  socket.write(headOf(`POST ${resolve}`, [...json, 'Content-Length: 10']))
+  await once(socket, 'end')
+  socket.end('x'.repeat(10) + headOf(`GET ${v1}/tenants`, caller))
+  await closed
+  const { headers } = await client.rest(secret, '/tenants')
+  expect(headers['ratelimit-remaining']).toBe('99999')
+})
+
+// The requests run one after the other, because the service discards data for only two seconds.
+test.each([
+  ['v1', `POST ${resolve}`, 401],
+  ['headers that are too large', `GET ${v1}/tenants`, 431],
+])('%s: a client that reads only after it has written everything gets the response', async (_, line, status) => {
+  // More bytes than the buffers of both sides hold.
+  const length = 14_000_000
+  const head = headOf(line, [...json, ...(status === 431 ? [] : [`Content-Length: ${length}`])])
+  const { socket, received, closed } = openSocket(port)
+  socket.pause()
+  await new Promise<void>((done, failed) => {
+    socket.once('error', failed)
+    const bytes = [Buffer.from(status === 431 ? `${head.trimEnd()}\r\nX-A: ` : head), Buffer.alloc(length, 'a')]
+    socket.write(Buffer.concat(bytes), error => (error ? failed(error) : done()))
   })
-
-  test.concurrent('a body whose Content-Length is too large is not read', async () => {
-    for (const path of [resolve, '/graphql']) {
-      const response = await sendSlowly(headOf(`POST ${path}`, [...known, framings.length.header]), framings.length)
-      expect(response).toEqual({ status: 413, connection: 'close', complete: true })
-    }
-  })
-
-  test.concurrent('the connection of a client that waits for `100 Continue` is closed', async () => {
-    const headers = [...json, framings.length.header, 'Expect: 100-continue']
-    const { socket, received, closed } = openSocket(port)
-    socket.write(headOf(`POST ${resolve}`, headers))
-    await closed
-    const response = received().slice(received().lastIndexOf('HTTP/1.1'))
-    expect(parseResponse(response)).toEqual({ status: 401, connection: 'close', complete: true })
-  })
-
-  test.concurrent('bytes after the body on the closed connection are not parsed as a request', async () => {
-    const { secret } = await build.token([tenantId])
-    const caller = [...json, `Authorization: Bearer ${secret}`]
-    const { socket, closed } = openSocket(port, { allowHalfOpen: true })
-    socket.write(headOf(`POST ${resolve}`, [...json, 'Content-Length: 10']))
-    await once(socket, 'end')
-    socket.end('x'.repeat(10) + headOf(`GET ${v1}/tenants`, caller))
-    await closed
-    const { headers } = await client.rest(secret, '/tenants')
-    expect(headers['ratelimit-remaining']).toBe('99999')
-  })
-
-  // The requests run one after the other, because the service discards data for only two seconds.
-  test.each([
-    ['v1', `POST ${resolve}`, 401],
-    ['headers that are too large', `GET ${v1}/tenants`, 431],
-  ])('%s: a client that reads only after it has written everything gets the response', async (_, line, status) => {
-    // More bytes than the buffers of both sides hold.
-    const length = 14_000_000
-    const head = headOf(line, [...json, ...(status === 431 ? [] : [`Content-Length: ${length}`])])
-    const { socket, received, closed } = openSocket(port)
-    socket.pause()
-    await new Promise<void>((done, failed) => {
-      socket.once('error', failed)
-      const bytes = [Buffer.from(status === 431 ? `${head.trimEnd()}\r\nX-A: ` : head), Buffer.alloc(length, 'a')]
-      socket.write(Buffer.concat(bytes), error => (error ? failed(error) : done()))
-    })
-    socket.resume()
-    await closed
-    expect(parseResponse(received())).toEqual({ status, connection: 'close', complete: true })
-  })
+  socket.resume()
+  await closed
+  expect(parseResponse(received())).toEqual({ status, connection: 'close', complete: true })
 })
 
 const body = JSON.stringify({ voucher_reference: 'nobody' })

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { codeOf, createApp, createClient } from '../support/app.ts'
+import { afterFile } from '../support/cleanups.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { onRead } from '../support/on-read.ts'
@@ -14,16 +15,13 @@ const { address, place, secret, platform } = world
 /** A proxy before the database, which is stopped. */
 const startBeforeDatabase = (port?: number) => startProxy(() => join(address.host, `.s.PGSQL.${address.port}`), port)
 let proxy = await startBeforeDatabase()
+afterFile(() => proxy.stop())
 const { port } = proxy
 const connectByProxy = (max: number) =>
   connect({ ...address, host: '127.0.0.1', port }, { max, statementTimeoutMs: 5_000, role: serviceRole })
 const pool = connectByProxy(4)
 // Makes no steps before a request: the request finds the connections of the pool as they are.
 const client = createClient((await createApp({ pool })).app)
-afterAll(async () => {
-  await pool.end({ timeout: 1 })
-  proxy.stop()
-})
 const askAll = () => Promise.all(operations.map(operation => perform(client, operation, place, bearer(secret))))
 const untilAllSucceed = () =>
   until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200))
@@ -44,9 +42,7 @@ test('a database out of reach is 503 with Retry-After for every operation, and 2
 
 test('resolutions whose shared answer is lost each look for their voucher again, and get their own token', async () => {
   // One connection: it is cut, and the pool opens it again.
-  const single = connectByProxy(1)
-  onTestFinished(() => single.end({ timeout: 1 }))
-  const one = createClient((await createApp({ pool: single })).app)
+  const one = createClient((await createApp({ pool: connectByProxy(1) })).app)
   const resolve = () => one.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
   const before = await resolve()
   const waiting = onRead('gateway.voucher_entry', 'perform pg_advisory_xact_lock(26)')

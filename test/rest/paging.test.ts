@@ -4,8 +4,7 @@ import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { walk } from './support.ts'
 
-const { build, client, database } = await startService()
-const { platform } = database
+const { build, client, platform } = await startService()
 
 /** Fills a list. @param stamp SQL of the stamp of record number `n`; stamps ascend as ids descend. Default: their step's */
 type Fill = (count: number, stamp?: string) => Promise<{ path: string; secret: string }>

@@ -4,7 +4,7 @@ import { type Client, createApp, remainingOf } from '../support/app.ts'
 import { extendDeadlines } from '../support/deadlines.ts'
 import { collectLog } from '../support/log.ts'
 import { until } from '../support/until.ts'
-import type { createWorld } from './support.ts'
+import type { World } from './support.ts'
 
 export const oneList = '{ tenants { nodes { name } } }'
 
@@ -31,10 +31,7 @@ export async function withStoreInTime(text: () => string, check: () => Promise<v
 }
 
 /** Declares the tests of two instances on one database. @param environment the variables that select the store */
-export async function testInstances(
-  world: Awaited<ReturnType<typeof createWorld>>,
-  environment: NodeJS.ProcessEnv,
-): Promise<void> {
+export async function testInstances(world: World, environment: NodeJS.ProcessEnv): Promise<void> {
   extendDeadlines()
   const newSecret = async () => (await world.build.token([world.tenantId])).secret
   const limits = { RATE_LIMIT_PER_MINUTE: '120', MAX_REQUESTS: '3000' }

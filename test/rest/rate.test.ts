@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { type Answer, createApp, remainingOf } from '../support/app.ts'
 import { extendDeadlines } from '../support/deadlines.ts'
 import { collectLog } from '../support/log.ts'
+import { testInstances } from './rate-instances.ts'
 import { bearer, createWorld, flawOf, operations, perform } from './support.ts'
 
 extendDeadlines()
@@ -16,67 +17,63 @@ const newSecret = async () => (await build.token([tenantId])).secret
 const remaining = async (secret: string, remoteAddress: string, headers: Record<string, string> = {}, app = client) =>
   remainingOf(await app.rest(secret, '/tenants', { remoteAddress, headers }))
 
-describe('the rate', () => {
-  test('exactly 120 of a mixed burst of 300 pass', async () => {
-    const secret = await newSecret()
-    const burst = Array.from({ length: 300 }, (_, index) =>
-      perform(client, operations[index % operations.length]!, place, bearer(secret)),
-    )
-    const answers = await Promise.all(burst)
-    const left = answers.filter(({ status }) => status === 200).map(remainingOf)
-    expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: 120 }, (_, index) => 119 - index))
-    for (const answer of answers.filter(({ status }) => status !== 200)) {
-      expect(flawOf(answer, 429)).toBeNull()
-      expect(answer.headers).toMatchObject({ 'ratelimit-limit': '120', 'ratelimit-remaining': '0' })
-      expect(answer.headers['retry-after']).toBe(answer.headers['ratelimit-reset'])
-    }
-  })
-
-  test('every request with a valid token counts, also when it fails', async () => {
-    const secret = await newSecret()
-    const { secret: powerless } = await build.token([tenantId], { permissions: [] })
-    const list = operations[1]!
-    const counted = [
-      [await perform(client, list, place, { ...bearer(secret), accept: undefined }), 422],
-      [await perform(client, list, { ...place, tenantId: 999_999 }, bearer(secret)), 404],
-      [await perform(client, list, place, bearer(secret), { query: '?cursor=x' }), 422],
-      [await perform(client, list, place, bearer(secret), { method: 'DELETE' }), 405],
-      [await client.rest(secret, '/nowhere'), 404],
-      [await client.rest(secret, '/tenants/%zz/catalog/vouchers'), 404],
-    ] as const
-    for (const [index, [answer, status]] of counted.entries()) {
-      expect(flawOf(answer, status)).toBeNull()
-      expect(remainingOf(answer)).toBe(119 - index)
-    }
-    const forbidden = await perform(client, list, place, bearer(powerless))
-    expect([forbidden.status, remainingOf(forbidden)]).toEqual([403, 119])
-  })
-
-  test('each token and each address has its own budget; a request without a valid token does not count', async () => {
-    const [one, other] = [await newSecret(), await newSecret()]
-    expect(await remaining(one, '1.1.1.1')).toBe(119)
-    for (let asked = 0; asked < 5; asked++) await client.rest(`${one}x`, '/tenants', { remoteAddress: '1.1.1.1' })
-    expect(await remaining(one, '1.1.1.1')).toBe(118)
-    expect(await remaining(other, '1.1.1.1')).toBe(119)
-    expect(await remaining(one, '1.1.1.2')).toBe(119)
-    expect(await remaining(one, '2001:db8::1')).toBe(119)
-    expect(await remaining(one, '::ffff:1.1.1.1')).toBe(117)
-  })
+test('exactly 120 of a mixed burst of 300 pass', async () => {
+  const secret = await newSecret()
+  const burst = Array.from({ length: 300 }, (_, index) =>
+    perform(client, operations[index % operations.length]!, place, bearer(secret)),
+  )
+  const answers = await Promise.all(burst)
+  const left = answers.filter(({ status }) => status === 200).map(remainingOf)
+  expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: 120 }, (_, index) => 119 - index))
+  for (const answer of answers.filter(({ status }) => status !== 200)) {
+    expect(flawOf(answer, 429)).toBeNull()
+    expect(answer.headers).toMatchObject({ 'ratelimit-limit': '120', 'ratelimit-remaining': '0' })
+    expect(answer.headers['retry-after']).toBe(answer.headers['ratelimit-reset'])
+  }
 })
 
-describe.each(operations)('$name, when the rate is spent', operation => {
-  test('401 comes before 429, and 429 before everything else', async () => {
-    const secret = await newSecret()
-    expect((await perform(strict, operation, place, bearer(secret))).status).toBe(200)
-    const worst = { ...place, tenantId: 999_999 }
-    const answers = [
-      await perform(strict, operation, place, bearer(secret)),
-      await perform(strict, operation, worst, { ...bearer(secret), accept: 'text/html' }, { query: '?cursor=x' }),
-      await perform(strict, operation, place, bearer(secret), { method: 'PATCH' }),
-    ]
-    for (const answer of answers) expect(flawOf(answer, 429)).toBeNull()
-    expect((await perform(strict, operation, place, bearer(`${secret}x`))).status).toBe(401)
-  })
+test('every request with a valid token counts, also when it fails', async () => {
+  const secret = await newSecret()
+  const { secret: powerless } = await build.token([tenantId], { permissions: [] })
+  const list = operations[1]!
+  const counted = [
+    [await perform(client, list, place, { ...bearer(secret), accept: undefined }), 422],
+    [await perform(client, list, { ...place, tenantId: 999_999 }, bearer(secret)), 404],
+    [await perform(client, list, place, bearer(secret), { query: '?cursor=x' }), 422],
+    [await perform(client, list, place, bearer(secret), { method: 'DELETE' }), 405],
+    [await client.rest(secret, '/nowhere'), 404],
+    [await client.rest(secret, '/tenants/%zz/catalog/vouchers'), 404],
+  ] as const
+  for (const [index, [answer, status]] of counted.entries()) {
+    expect(flawOf(answer, status)).toBeNull()
+    expect(remainingOf(answer)).toBe(119 - index)
+  }
+  const forbidden = await perform(client, list, place, bearer(powerless))
+  expect([forbidden.status, remainingOf(forbidden)]).toEqual([403, 119])
+})
+
+test('each token and each address has its own budget; a request without a valid token does not count', async () => {
+  const [one, other] = [await newSecret(), await newSecret()]
+  expect(await remaining(one, '1.1.1.1')).toBe(119)
+  for (let asked = 0; asked < 5; asked++) await client.rest(`${one}x`, '/tenants', { remoteAddress: '1.1.1.1' })
+  expect(await remaining(one, '1.1.1.1')).toBe(118)
+  expect(await remaining(other, '1.1.1.1')).toBe(119)
+  expect(await remaining(one, '1.1.1.2')).toBe(119)
+  expect(await remaining(one, '2001:db8::1')).toBe(119)
+  expect(await remaining(one, '::ffff:1.1.1.1')).toBe(117)
+})
+
+test.each(operations)('$name beyond the rate: 401 comes before 429, and 429 before all else', async operation => {
+  const secret = await newSecret()
+  expect((await perform(strict, operation, place, bearer(secret))).status).toBe(200)
+  const worst = { ...place, tenantId: 999_999 }
+  const answers = [
+    await perform(strict, operation, place, bearer(secret)),
+    await perform(strict, operation, worst, { ...bearer(secret), accept: 'text/html' }, { query: '?cursor=x' }),
+    await perform(strict, operation, place, bearer(secret), { method: 'PATCH' }),
+  ]
+  for (const answer of answers) expect(flawOf(answer, 429)).toBeNull()
+  expect((await perform(strict, operation, place, bearer(`${secret}x`))).status).toBe(401)
 })
 
 /** Services, addresses of sockets, and what is left after each forwarded text. */
@@ -156,4 +153,16 @@ test('look-ups of unknown tokens are limited for a whole /64, also when its zero
   // Other networks, and tokens that were found before, are not affected.
   expect(await statusOf(createTokenSecret(), '2001:db8:8:1::1')).toBe(401)
   expect(await statusOf(secret, '2001:db8:8::8:0:0:1')).toBe(200)
+})
+
+/** `test/redis` has instances that count in Redis, and `test/faults/workers.test.ts` processes. */
+await testInstances(world, { RATE_STORE: 'postgres' })
+
+test.each([
+  ['says so at start when it counts in memory', {}, true],
+  ['says nothing when it counts in PostgreSQL', { RATE_STORE: 'postgres' }, false],
+])('an instance %s', async (_what, store, says) => {
+  const { log, text } = collectLog()
+  await createApp(world, { DATABASE_URL: world.url, LOG_LEVEL: 'info', ...store }, log)
+  expect(text().includes('several instances need RATE_STORE=postgres')).toBe(says)
 })

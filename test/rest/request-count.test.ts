@@ -19,10 +19,7 @@ test('requests are counted by operation and status, and without a known token no
     await client.rest(`${secret}x`, '/tenants')
     for (const url of [`${v1}/tenants`, '/livez', '/nowhere']) await client.ask({ url })
   })
-  const names = ['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup'].flatMap(name => [
-    `List${name}s`,
-    `Get${name}`,
-  ])
+  const names = ['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup'].flatMap(it => [`List${it}s`, `Get${it}`])
   expect(await countsOf(id)).toEqual({
     'ListTenants 200': 2,
     ...Object.fromEntries([...names, 'ResolveVoucher'].map(name => [`${name} 200`, 1])),

@@ -14,10 +14,8 @@ const { client, build, platform, pool } = await createWorld()
 /** The time within which a change of grants or of the tree takes effect, on a busy machine too. */
 const soon = 1_500
 
-const listPaths = (tenantId: number) =>
-  ['catalog/vouchers', 'sales/purchased-vouchers', 'customers/marketing-signups'].map(
-    list => `/tenants/${tenantId}/${list}`,
-  )
+const listPaths = (id: number) =>
+  ['catalog/vouchers', 'sales/purchased-vouchers', 'customers/marketing-signups'].map(list => `/tenants/${id}/${list}`)
 /** The paths of a product, a voucher and a customer. */
 const recordPaths = (tenantId: number, ids: number[]) => listPaths(tenantId).map((list, at) => `${list}/${ids[at]}`)
 const fill = async (tenantId: number) => [

@@ -48,9 +48,7 @@ const described: Omit<Operation, 'method'>[] = [
 ]
 
 /** The contract's eight operations, in its order. */
-export const operations = described.map(
-  (operation): Operation => ({ ...operation, method: operation.body ? 'POST' : 'GET' }),
-)
+export const operations: Operation[] = described.map(it => ({ ...it, method: it.body ? 'POST' : 'GET' }))
 
 export const lists = operations.filter(({ name }) => name.startsWith('list'))
 export const underTenant = operations.filter(({ name }) => name !== 'list tenants')
@@ -67,6 +65,8 @@ export async function createWorld(environment: NodeJS.ProcessEnv = {}) {
   const { secret } = await build.token([tenantId])
   return { ...database, build, client, tenantId, place, secret }
 }
+
+export type World = Awaited<ReturnType<typeof createWorld>>
 
 /** Sends the request of an operation. Headers set to undefined are not sent. */
 export function perform(
