@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { OverloadError } from '../../src/http/errors.ts'
 import { limitRequests } from '../../src/http/limits/admission.ts'
 import { enforceDeadline } from '../../src/http/limits/deadline.ts'
@@ -30,50 +30,48 @@ const whileFull = <Others>(send: () => Promise<{ status: number }>, work: () => 
     return { under, others: await work() }
   })
 
-describe('with as many requests under way as an operation may have', () => {
-  test('further ones are 503, and requests of another operation are answered', async () => {
-    const { under, others } = await whileFull(products, async () => ({
-      refused: await Promise.all([
-        ...Array.from({ length: 50 }, () => products()),
-        products({ 'x-request-id': 'refused' }),
-      ]),
-      // They may have to wait for a connection, but are not refused.
-      waiting: [tenants(), client.graphql(secret, '{ viewer { name } }')],
-      health: await client.ask({ method: 'GET', url: '/livez' }),
-    }))
-    const { refused, waiting, health } = others
-    // Callers that are refused together must not retry together.
-    expect(new Set(refused.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1)
-    for (const { status, headers, body } of refused) {
-      expect(status).toBe(503)
-      expect(headers['retry-after']).toMatch(/^[1-5]$/)
-      expect(headers['x-request-id']).toMatch(/^\S+$/)
-      expect(headers['cache-control']).toBe('private, no-store')
-      expect(Object.keys(body)).toEqual(['message'])
-      // It is refused before the token is looked up, and so is not counted.
-      expect(headers['ratelimit-remaining']).toBeUndefined()
-    }
-    expect(health.status).toBe(200)
-    const later = [...(await Promise.all([...waiting, ...under])), await products()]
-    expect(new Set(later.map(({ status }) => status))).toEqual(new Set([200]))
-    const reason = 'The service has too many requests just now. Try again in a moment.'
-    expect(lines().filter(({ reqId }) => reqId === 'refused')).toMatchObject([
-      { msg: 'request', method: 'GET', status: 503, errors: [{ code: 'UNAVAILABLE', reason }] },
-    ])
-  })
+test('beyond the requests that an operation may have under way, further ones are 503, and requests of another operation are answered', async () => {
+  const { under, others } = await whileFull(products, async () => ({
+    refused: await Promise.all([
+      ...Array.from({ length: 50 }, () => products()),
+      products({ 'x-request-id': 'refused' }),
+    ]),
+    // They may have to wait for a connection, but are not refused.
+    waiting: [tenants(), client.graphql(secret, '{ viewer { name } }')],
+    health: await client.ask({ method: 'GET', url: '/livez' }),
+  }))
+  const { refused, waiting, health } = others
+  // Callers that are refused together must not retry together.
+  expect(new Set(refused.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1)
+  for (const { status, headers, body } of refused) {
+    expect(status).toBe(503)
+    expect(headers['retry-after']).toMatch(/^[1-5]$/)
+    expect(headers['x-request-id']).toMatch(/^\S+$/)
+    expect(headers['cache-control']).toBe('private, no-store')
+    expect(Object.keys(body)).toEqual(['message'])
+    // It is refused before the token is looked up, and so is not counted.
+    expect(headers['ratelimit-remaining']).toBeUndefined()
+  }
+  expect(health.status).toBe(200)
+  const later = [...(await Promise.all([...waiting, ...under])), await products()]
+  expect(new Set(later.map(({ status }) => status))).toEqual(new Set([200]))
+  const reason = 'The service has too many requests just now. Try again in a moment.'
+  expect(lines().filter(({ reqId }) => reqId === 'refused')).toMatchObject([
+    { msg: 'request', method: 'GET', status: 503, errors: [{ code: 'UNAVAILABLE', reason }] },
+  ])
+})
 
-  test('GraphQL answers with errors, and other paths are answered', async () => {
-    const { under, others } = await whileFull(
-      () => client.graphql(secret, query),
-      () => Promise.all([client.graphql(secret, '{ viewer { name } }'), client.ask({ url: '/assets/admin.css' })]),
-    )
-    const [refused, page] = others
-    expect(refused.status).toBe(503)
-    expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
-    expect(refused.body.errors[0].extensions.code).toBe('UNAVAILABLE')
-    expect(page.status).toBe(200)
-    await Promise.all(under)
-  })
+test('beyond them GraphQL answers with errors, and other paths are answered', async () => {
+  const { under, others } = await whileFull(
+    () => client.graphql(secret, query),
+    () => Promise.all([client.graphql(secret, '{ viewer { name } }'), client.ask({ url: '/assets/admin.css' })]),
+  )
+  const [refused, page] = others
+  expect(refused.status).toBe(503)
+  expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
+  expect(refused.body.errors[0].extensions.code).toBe('UNAVAILABLE')
+  expect(page.status).toBe(200)
+  await Promise.all(under)
 })
 
 test('a caller that disconnects frees its place, and its request does not begin', async () => {
@@ -93,79 +91,77 @@ test('a caller that disconnects frees its place, and its request does not begin'
   expect(lines().map(({ msg }) => msg)).not.toContain('cannot answer')
 })
 
-describe('requests with bodies', () => {
-  /** The number of requests that an operation can have under way. */
-  const limit = 9
+/** The number of requests that an operation can have under way. */
+const limit = 9
 
-  /** @param deadline of bodies and answers, in milliseconds */
-  async function open(deadline: number, work: () => Promise<unknown> = () => sleep(50)) {
-    const app = Fastify({ forceCloseConnections: true })
-    afterAll(() => app.close())
-    app.setErrorHandler((error, _request, reply) => reply.code(error instanceof OverloadError ? 503 : 408).send({}))
-    enforceDeadline(app, { answer: deadline, body: deadline })
-    app.decorate('holdRefusal', send => send())
-    limitRequests(app, (4 / 3) * limit)
-    const seen = { waiting: 0, complete: 0, active: 0, most: 0 }
-    app.addHook('preParsing', (_request, _reply, payload, done) => {
-      seen.waiting++
-      payload.once('end', () => seen.complete++)
-      done(null, payload)
-    })
-    app.post('/', async () => {
-      seen.most = Math.max(seen.most, ++seen.active)
-      await work()
-      seen.active--
-      return 'done'
-    })
-    const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
-    /** Sends heads, and the body without its last byte. */
-    const begin = (count: number) =>
-      Array.from({ length: count }, () => {
-        const { socket } = openSocket(port)
-        socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{')
-        const received = once(socket, 'data').then(([text]) => Number(String(text).slice(9, 12)))
-        return { socket, received }
-      })
-    return { seen, begin }
-  }
-
-  test('keep their places when their bodies come with their heads', async () => {
-    let release = () => {}
-    const held = new Promise<void>(resolve => {
-      release = resolve
-    })
-    const { seen, begin } = await open(10_000, () => held)
-    const sent = begin(30)
-    for (const { socket } of sent) socket.write('}')
-    const statuses: number[] = []
-    for (const { received } of sent) void received.then(status => statuses.push(status))
-    await until('all others are refused', async () => statuses.length === sent.length - limit, 5_000)
-    release()
-    await Promise.all(sent.map(({ received }) => received))
-    expect(statuses.filter(status => status === 200)).toHaveLength(limit)
-    // The others were refused before their tokens were looked up.
-    expect(seen.waiting).toBe(limit)
+/** @param deadline of bodies and answers, in milliseconds */
+async function open(deadline: number, work: () => Promise<unknown> = () => sleep(50)) {
+  const app = Fastify({ forceCloseConnections: true })
+  afterAll(() => app.close())
+  app.setErrorHandler((error, _request, reply) => reply.code(error instanceof OverloadError ? 503 : 408).send({}))
+  enforceDeadline(app, { answer: deadline, body: deadline })
+  app.decorate('holdRefusal', send => send())
+  limitRequests(app, (4 / 3) * limit)
+  const seen = { waiting: 0, complete: 0, active: 0, most: 0 }
+  app.addHook('preParsing', (_request, _reply, payload, done) => {
+    seen.waiting++
+    payload.once('end', () => seen.complete++)
+    done(null, payload)
   })
-
-  test('are refused when too many end at the same time', async () => {
-    const { seen, begin } = await open(10_000)
-    const sent = begin(30)
-    await until('all heads have arrived', async () => seen.waiting === sent.length, 5_000)
-    for (const { socket } of sent) socket.write('}')
-    const statuses = await Promise.all(sent.map(({ received }) => received))
-    expect(seen.most).toBe(limit)
-    expect(statuses.filter(status => status === 200)).toHaveLength(limit)
-    expect(statuses.filter(status => status === 503)).toHaveLength(sent.length - limit)
+  app.post('/', async () => {
+    seen.most = Math.max(seen.most, ++seen.active)
+    await work()
+    seen.active--
+    return 'done'
   })
+  const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
+  /** Sends heads, and the body without its last byte. */
+  const begin = (count: number) =>
+    Array.from({ length: count }, () => {
+      const { socket } = openSocket(port)
+      socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{')
+      const received = once(socket, 'data').then(([text]) => Number(String(text).slice(9, 12)))
+      return { socket, received }
+    })
+  return { seen, begin }
+}
 
-  test('leave no place taken when they end after their 408', async () => {
-    const { seen, begin } = await open(1_000)
-    const late = begin(2 * limit)
-    expect(new Set(await Promise.all(late.map(({ received }) => received)))).toEqual(new Set([408]))
-    for (const { socket } of late) socket.write('}')
-    await until('all bodies have arrived', async () => seen.complete === late.length, 5_000)
-    const next = begin(limit)
-    for (const { socket } of next) socket.write('}')
-    expect(new Set(await Promise.all(next.map(({ received }) => received)))).toEqual(new Set([200]))
+test('requests keep their places when their bodies come with their heads', async () => {
+  let release = () => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
   })
+  const { seen, begin } = await open(10_000, () => held)
+  const sent = begin(30)
+  for (const { socket } of sent) socket.write('}')
+  const statuses: number[] = []
+  for (const { received } of sent) void received.then(status => statuses.push(status))
+  await until('all others are refused', async () => statuses.length === sent.length - limit, 5_000)
+  release()
+  await Promise.all(sent.map(({ received }) => received))
+  expect(statuses.filter(status => status === 200)).toHaveLength(limit)
+  // The others were refused before their tokens were looked up.
+  expect(seen.waiting).toBe(limit)
+})
+
+test('requests are refused when too many bodies end at the same time', async () => {
+  const { seen, begin } = await open(10_000)
+  const sent = begin(30)
+  await until('all heads have arrived', async () => seen.waiting === sent.length, 5_000)
+  for (const { socket } of sent) socket.write('}')
+  const statuses = await Promise.all(sent.map(({ received }) => received))
+  expect(seen.most).toBe(limit)
+  expect(statuses.filter(status => status === 200)).toHaveLength(limit)
+  expect(statuses.filter(status => status === 503)).toHaveLength(sent.length - limit)
+})
+
+test('requests leave no place taken when they end after their 408', async () => {
+  const { seen, begin } = await open(1_000)
+  const late = begin(2 * limit)
+  expect(new Set(await Promise.all(late.map(({ received }) => received)))).toEqual(new Set([408]))
+  for (const { socket } of late) socket.write('}')
+  await until('all bodies have arrived', async () => seen.complete === late.length, 5_000)
+  const next = begin(limit)
+  for (const { socket } of next) socket.write('}')
+  expect(new Set(await Promise.all(next.map(({ received }) => received)))).toEqual(new Set([200]))
 })
