@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { createBrowser, root, signIn } from '../admin/support.ts'
 import { createApp, createClient, v1 } from '../support/app.ts'
@@ -8,12 +8,11 @@ import { startService } from '../support/service.ts'
 import { openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
 
-const { build, database } = await startService()
-const { platform } = database
+const { build, database, platform, pool } = await startService()
 const tenantId = await build.tenant()
 const { id: tokenId, secret } = await build.token([tenantId])
 const revoked = await build.token([tenantId])
-await revokeToken(database.pool, tester, revoked.id)
+await revokeToken(pool, tester, revoked.id)
 const { secret: narrow } = await build.token([tenantId], { rateLimit: 1 })
 
 async function createLogged(environment: NodeJS.ProcessEnv) {
@@ -25,114 +24,110 @@ async function createLogged(environment: NodeJS.ProcessEnv) {
 
 const vouchers = '/api/external/v1/tenants/:tenant/sales/purchased-vouchers'
 
-describe('the line of a request', () => {
-  it('has its route, operation, token, tenant, address and duration', async () => {
-    const { rest, requests } = await createLogged({ LOG_REQUESTS: 'all' })
-    const { headers } = await rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers?cursor=`)
-    const any = { time: expect.any(Number), hostname: expect.any(String), durationMs: expect.any(Number) }
-    const route = { method: 'GET', route: vouchers, operation: 'ListPurchasedVouchers', status: 200 }
-    const caller = { reqId: headers['x-request-id'], tokenId, tenantId, address: '127.0.0.1', operations: 1 }
-    expect(requests()).toEqual([{ level: 30, msg: 'request', pid: process.pid, ...any, ...route, ...caller }])
-  })
-
-  it('has the operation of GraphQL when its document is valid and its name looks like a name', async () => {
-    const { graphql, requests } = await createLogged({ LOG_REQUESTS: 'all' })
-    const spends = `{ tenant(id: ${tenantId}) { purchasedVouchers { nodes { id } } catalogVouchers { nodes { id } } } }`
-    // Twice: the second time its document is known.
-    for (let time = 0; time < 2; time++) await graphql(secret, `query Nightly_sync2 ${spends}`)
-    for (const query of [
-      `query vgw_abcdef ${spends}`,
-      'query GIFT1234 { viewer { name } }',
-      'query NotValid { nothing }',
-    ])
-      await graphql(secret, query)
-    const named = { route: '/graphql', operation: 'Nightly_sync2', operations: 2, tenantId, status: 200 }
-    expect(requests().slice(0, 2)).toMatchObject([named, named])
-    for (const { operation } of requests().slice(2)) expect(operation).toBeUndefined()
-    expect(requests()[4]).toMatchObject({ errors: [{ code: 'GRAPHQL_VALIDATION_FAILED' }] })
-  })
-
-  it('of a refused request has the reason', async () => {
-    const { rest, graphql, ask, requests } = await createLogged({ LOG_REQUESTS: 'errors' })
-    await rest(secret, '/tenants')
-    await rest(secret, `/tenants/${tenantId}9/sales/purchased-vouchers`)
-    await rest(revoked.secret, '/tenants')
-    await rest('unknown', `/tenants/${tenantId}/sales/purchased-vouchers`)
-    for (let time = 0; time < 2; time++) await rest(narrow, '/tenants')
-    await rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers?cursor=secret&updated_since=secret`)
-    await graphql(secret, `{ tenant(id: ${tenantId}9) { name } }`)
-    await ask({ method: 'GET', url: '/secret/path' })
-    const reasons = requests().map(line => [line.status, line.errors?.map(({ reason }) => reason).join(), line.tokenId])
-    expect(reasons).toEqual([
-      [404, 'No such tenant.', tokenId],
-      [401, 'The token is revoked.', revoked.id],
-      [401, 'A valid bearer token is required.', undefined],
-      [429, 'The rate limit is exceeded. Try again after the window resets.', expect.any(Number)],
-      [422, 'The request is not valid. Fields: cursor, updated_since.', tokenId],
-      [200, 'No such tenant.', tokenId],
-      [404, 'No such path.', undefined],
-    ])
-  })
-
-  it('of a page has the administrator’s id, and neither e-mail nor link', async () => {
-    const { app, text, requests } = await createLogged({ LOG_REQUESTS: 'all' })
-    const browser = await signIn({ app }, database)
-    await browser.get('/admin/tokens?secret')
-    await createBrowser(app).get('/admin/setup/secret-link')
-    const [administrator] = await platform`select id from gateway.administrator where email = ${root.email}`
-    expect(requests().slice(-2)).toMatchObject([
-      { route: '/admin/tokens', administratorId: administrator?.id, status: 200 },
-      { route: '/admin/setup/:secret', status: expect.any(Number) },
-    ])
-    expect(text()).not.toMatch(/secret-link|\?secret|root@|quiet water/)
-  })
-
-  it('is not written for health checks, and at `off` for no request', async () => {
-    const { ask, requests } = await createLogged({ LOG_REQUESTS: 'all' })
-    for (const url of ['/livez', '/readyz']) await ask({ method: 'GET', url })
-    expect(requests()).toEqual([])
-    const off = await createLogged({ LOG_REQUESTS: 'off' })
-    await off.rest('unknown', '/tenants')
-    expect(off.lines()).toEqual([])
-  })
-
-  it('is written for a share of the requests, and for all that were refused', async () => {
-    const { rest, requests } = await createLogged({ LOG_REQUESTS: 'sample:0.5' })
-    for (let time = 0; time < 100; time++) await rest(secret, '/tenants')
-    for (let time = 0; time < 20; time++) await rest('unknown', '/tenants')
-    const count = (wanted: number) => requests().filter(({ status }) => status === wanted).length
-    // The count is outside of these bounds once in 10^15 runs.
-    expect(count(200)).toBeGreaterThan(10)
-    expect(count(200)).toBeLessThan(90)
-    expect(count(401)).toBe(20)
-  })
+it('the line of a request has its route, operation, token, tenant, address and duration', async () => {
+  const { rest, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+  const { headers } = await rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers?cursor=`)
+  const any = { time: expect.any(Number), hostname: expect.any(String), durationMs: expect.any(Number) }
+  const route = { method: 'GET', route: vouchers, operation: 'ListPurchasedVouchers', status: 200 }
+  const caller = { reqId: headers['x-request-id'], tokenId, tenantId, address: '127.0.0.1', operations: 1 }
+  expect(requests()).toEqual([{ level: 30, msg: 'request', pid: process.pid, ...any, ...route, ...caller }])
 })
 
-describe('on a connection', async () => {
-  const { app, requests, text } = await createLogged({ LOG_REQUESTS: 'errors' })
-  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
-  const open = () => openSocket(Number(port))
-  const lineOf = (id: string) => until('the line is written', () => requests().find(({ reqId }) => reqId === id))
+it('the line has the operation of GraphQL when its document is valid and its name looks like a name', async () => {
+  const { graphql, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+  const spends = `{ tenant(id: ${tenantId}) { purchasedVouchers { nodes { id } } catalogVouchers { nodes { id } } } }`
+  // Twice: the second time its document is known.
+  for (let time = 0; time < 2; time++) await graphql(secret, `query Nightly_sync2 ${spends}`)
+  for (const query of [
+    `query vgw_abcdef ${spends}`,
+    'query GIFT1234 { viewer { name } }',
+    'query NotValid { nothing }',
+  ])
+    await graphql(secret, query)
+  const named = { route: '/graphql', operation: 'Nightly_sync2', operations: 2, tenantId, status: 200 }
+  expect(requests().slice(0, 2)).toMatchObject([named, named])
+  for (const { operation } of requests().slice(2)) expect(operation).toBeUndefined()
+  expect(requests()[4]).toMatchObject({ errors: [{ code: 'GRAPHQL_VALIDATION_FAILED' }] })
+})
 
-  it('a request whose client leaves before the answer has a line', async () => {
-    const { socket } = open()
-    const head = `POST ${v1}/tenants/${tenantId}/redemptions/resolve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}`
-    const rest = 'Accept: application/json\r\nContent-Type: application/json\r\nContent-Length: 100'
-    socket.write(`${head}\r\nX-Request-Id: leaves\r\n${rest}\r\n\r\n{`, () => setTimeout(() => socket.destroy(), 1_000))
-    const line = await lineOf('leaves')
-    expect(line).toMatchObject({ operation: 'ResolveVoucher', aborted: true, tokenId })
-    expect(line).not.toHaveProperty('status')
-  })
+it('the line of a refused request has the reason', async () => {
+  const { rest, graphql, ask, requests } = await createLogged({ LOG_REQUESTS: 'errors' })
+  await rest(secret, '/tenants')
+  await rest(secret, `/tenants/${tenantId}9/sales/purchased-vouchers`)
+  await rest(revoked.secret, '/tenants')
+  await rest('unknown', `/tenants/${tenantId}/sales/purchased-vouchers`)
+  for (let time = 0; time < 2; time++) await rest(narrow, '/tenants')
+  await rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers?cursor=secret&updated_since=secret`)
+  await graphql(secret, `{ tenant(id: ${tenantId}9) { name } }`)
+  await ask({ method: 'GET', url: '/secret/path' })
+  const reasons = requests().map(line => [line.status, line.errors?.map(({ reason }) => reason).join(), line.tokenId])
+  expect(reasons).toEqual([
+    [404, 'No such tenant.', tokenId],
+    [401, 'The token is revoked.', revoked.id],
+    [401, 'A valid bearer token is required.', undefined],
+    [429, 'The rate limit is exceeded. Try again after the window resets.', expect.any(Number)],
+    [422, 'The request is not valid. Fields: cursor, updated_since.', tokenId],
+    [200, 'No such tenant.', tokenId],
+    [404, 'No such path.', undefined],
+  ])
+})
 
-  it('headers that are too large have a line with the id of the response, and without their text', async () => {
-    const { socket, received, closed } = open()
-    socket.end(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'secret'.repeat(4000)}\r\n\r\n`)
-    await closed
-    const id = /X-Request-Id: (\S+)/.exec(received())?.[1] ?? ''
-    const errors = [{ code: 'HPE_HEADER_OVERFLOW' }]
-    expect(await lineOf(id)).toMatchObject({ status: 431, address: '127.0.0.1', errors })
-    expect(text()).not.toMatch(/secret/i)
-  })
+it('the line of a page has the administrator’s id, and neither e-mail nor link', async () => {
+  const { app, text, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+  const browser = await signIn({ app }, database)
+  await browser.get('/admin/tokens?secret')
+  await createBrowser(app).get('/admin/setup/secret-link')
+  const [administrator] = await platform`select id from gateway.administrator where email = ${root.email}`
+  expect(requests().slice(-2)).toMatchObject([
+    { route: '/admin/tokens', administratorId: administrator?.id, status: 200 },
+    { route: '/admin/setup/:secret', status: expect.any(Number) },
+  ])
+  expect(text()).not.toMatch(/secret-link|\?secret|root@|quiet water/)
+})
+
+it('no line is written for health checks, and at `off` for no request', async () => {
+  const { ask, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+  for (const url of ['/livez', '/readyz']) await ask({ method: 'GET', url })
+  expect(requests()).toEqual([])
+  const off = await createLogged({ LOG_REQUESTS: 'off' })
+  await off.rest('unknown', '/tenants')
+  expect(off.lines()).toEqual([])
+})
+
+it('a line is written for a share of the requests, and for all that were refused', async () => {
+  const { rest, requests } = await createLogged({ LOG_REQUESTS: 'sample:0.5' })
+  for (let time = 0; time < 100; time++) await rest(secret, '/tenants')
+  for (let time = 0; time < 20; time++) await rest('unknown', '/tenants')
+  const count = (wanted: number) => requests().filter(({ status }) => status === wanted).length
+  // The count is outside of these bounds once in 10^15 runs.
+  expect(count(200)).toBeGreaterThan(10)
+  expect(count(200)).toBeLessThan(90)
+  expect(count(401)).toBe(20)
+})
+
+const { app, requests, text } = await createLogged({ LOG_REQUESTS: 'errors' })
+const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+const open = () => openSocket(Number(port))
+const lineOf = (id: string) => until('the line is written', () => requests().find(({ reqId }) => reqId === id))
+
+it('a request whose client leaves before the answer has a line', async () => {
+  const { socket } = open()
+  const head = `POST ${v1}/tenants/${tenantId}/redemptions/resolve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}`
+  const rest = 'Accept: application/json\r\nContent-Type: application/json\r\nContent-Length: 100'
+  socket.write(`${head}\r\nX-Request-Id: leaves\r\n${rest}\r\n\r\n{`, () => setTimeout(() => socket.destroy(), 1_000))
+  const line = await lineOf('leaves')
+  expect(line).toMatchObject({ operation: 'ResolveVoucher', aborted: true, tokenId })
+  expect(line).not.toHaveProperty('status')
+})
+
+it('headers that are too large have a line with the id of the response, and without their text', async () => {
+  const { socket, received, closed } = open()
+  socket.end(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'secret'.repeat(4000)}\r\n\r\n`)
+  await closed
+  const id = /X-Request-Id: (\S+)/.exec(received())?.[1] ?? ''
+  const errors = [{ code: 'HPE_HEADER_OVERFLOW' }]
+  expect(await lineOf(id)).toMatchObject({ status: 431, address: '127.0.0.1', errors })
+  expect(text()).not.toMatch(/secret/i)
 })
 
 it('a flood of refused requests is 50 lines a second, and a count', async () => {
