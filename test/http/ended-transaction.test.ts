@@ -3,20 +3,17 @@ import { connect as connectSocket, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { connect, serviceRole } from '../../src/db/connection/connect.ts'
 import { buildServer } from '../../src/server.ts'
 import { createClient } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 import { listen } from '../support/free-port.ts'
 import { projected } from '../support/projected.ts'
 
-const database = await createDatabase()
-const { address, platform } = database
-const build = createBuilders(database)
+const { address, platform, build, pool: ofTests } = await createDatabase()
 const tenant = await build.tenant()
 const { secret } = await build.token([tenant])
-await projected(database.pool)
+await projected(ofTests)
 
 /** A network that delays each answer of the server. */
 const slow = createServer(client => {
@@ -28,21 +25,12 @@ const slow = createServer(client => {
 })
 const port = await listen(slow)
 
-test.each([
-  'idle_in_transaction_session_timeout',
-  'transaction_timeout',
-  'idle_session_timeout',
-])('%s', async setting => {
+const settings = ['idle_in_transaction_session_timeout', 'transaction_timeout', 'idle_session_timeout']
+test.each(settings)('%s', async setting => {
   const name = platform(address.database)
-  const pool = connect(
-    { ...address, host: '127.0.0.1', port },
-    { max: 1, statementTimeoutMs: 4_000, role: serviceRole },
-  )
+  const pool = connect({ ...address, host: '127.0.0.1', port }, { max: 1, statementTimeoutMs: 4000, role: serviceRole })
   const app = await buildServer({ config: readConfig({ LOG_LEVEL: 'silent' }), pool })
-  onTestFinished(async () => {
-    await app.close()
-    await pool.end({ timeout: 1 })
-  })
+  onTestFinished(() => app.close())
   const { rest } = createClient(app)
   const [session] = await pool<[{ pid: number }]>`select pg_backend_pid() as pid`
   await platform`alter database ${name} set ${platform.unsafe(setting)} = '1ms'`

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { serve } from '../support/process.ts'
@@ -47,11 +46,12 @@ const generated = () => readScripts().filter(({ url }) => !/^(file|node|wasm):/.
 
 const inPackages = (url: string) => url.replace(/^.*\/node_modules\//, '')
 
-const database = await createDatabase()
-const { secret } = await createBuilders(database).token([])
+const { build, platform, url } = await createDatabase()
+const { secret } = await build.token([])
+await platform`create extension if not exists pg_stat_statements`
 const loader = fileURLToPath(new URL('../support/script-log.mjs', import.meta.url))
 const service = await serve({
-  DATABASE_URL: database.url,
+  DATABASE_URL: url,
   RATE_LIMIT_PER_MINUTE: '1000000',
   SCRIPT_LOG: log,
   NODE_OPTIONS: `--import ${loader}`,
@@ -96,6 +96,13 @@ test('only listed files have compiled text', () => {
   const compilers = new Set(generated().map(({ compiledBy }) => inPackages(compiledBy)))
   expect(compilers.size).toBeGreaterThan(0)
   expect([...compilers].filter(file => !Object.hasOwn(allowed, file))).toEqual([])
+})
+
+test('the service lets V8 compile the classes of the driver when it starts', async () => {
+  const sent = await platform`
+    select from pg_stat_statements join pg_database on pg_database.oid = dbid
+    where datname = current_database() and query ~ 'driver[.]compile'`
+  expect(sent).toHaveLength(1)
 })
 
 /** Documents with a literal in each place that takes one. */

@@ -1,10 +1,10 @@
 /** Callers that leave while the service works for them: nothing more is done. */
 import { once } from 'node:events'
-import { afterAll, expect, test } from 'vitest'
-import { connect, serviceRole } from '../../src/db/connection/connect.ts'
+import { expect, test } from 'vitest'
 import { listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
-import { createWorld } from '../rest/support.ts'
+import { bearer, createWorld } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
 import { openSocket } from '../support/sockets.ts'
@@ -13,7 +13,6 @@ import { until } from '../support/until.ts'
 const world = await createWorld()
 const { build, platform, address, tenantId } = world
 const pool = connect(address, { max: 10, statementTimeoutMs: 10_000, waitTimeoutMs: 4_500, role: serviceRole })
-afterAll(() => pool.end({ timeout: 1 }))
 const { log, lines } = collectLog()
 const client = await createApp({ pool }, { LOG_LEVEL: 'warn' }, log)
 const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
@@ -40,11 +39,7 @@ test('a call whose caller left during the look-up of its token reads nothing, is
   const query = encodeURIComponent(`{ tenant(id: ${tenantId}) { purchasedVouchers { nodes { reference } } } }`)
   for (const path of [`${v1}/tenants/${tenantId}/customers/marketing-signups`, `/graphql?query=${query}`]) {
     const token = await build.token([tenantId])
-    await askAndLeave('gateway.token', path, {
-      host: 'x',
-      accept: 'application/json',
-      authorization: `Bearer ${token.secret}`,
-    })
+    await askAndLeave('gateway.token', path, { host: 'x', accept: 'application/json', ...bearer(token.secret) })
     await until('it is counted', async () => (await listRequestCounts(world.pool, token.id, 2)).length > 0, 10_000)
     expect(await listRequestCounts(world.pool, token.id, 2)).toMatchObject([{ status: 499, requests: 1 }])
     expect(await listRequestErrors(world.pool, token.id, 2)).toEqual([])

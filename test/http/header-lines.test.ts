@@ -1,17 +1,14 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
-import { createApp, v1 } from '../support/app.ts'
+import { type Client, createApp, v1 } from '../support/app.ts'
 import { openSocket } from '../support/sockets.ts'
 
 const world = await createWorld()
 const behindProxy = await createApp(world, { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_PER_MINUTE: '120' })
-const [port = 0, trustedPort = 0] = await Promise.all(
-  [world.client, behindProxy].map(async ({ app }) =>
-    Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port),
-  ),
-)
+const portOf = async ({ app }: Client) => Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
+const [port, trustedPort] = [await portOf(world.client), await portOf(behindProxy)]
 const known = { accept: 'application/json', authorization: `Bearer ${world.secret}` }
 
 /** Counts below and above those at which Node drops header lines by default. */
@@ -27,45 +24,39 @@ async function forward(port: number, path: string, count: number, headers: Recor
   return { status: answer.statusCode, remaining: Number(answer.headers['ratelimit-remaining']), text }
 }
 
-describe('behind a proxy that adds its headers last', () => {
-  test.each(counts)('/admin is not available without PUBLIC_URL, after %i header lines', async count => {
-    expect(await forward(port, '/admin/login', count)).toMatchObject({
-      status: 403,
-      text: expect.stringContaining('PUBLIC_URL'),
-    })
-  })
-
-  test('a caller has one request budget for any number of header lines', async () => {
-    for (const [index, count] of counts.entries()) {
-      const { status, remaining } = await forward(trustedPort, `${v1}/tenants`, count, known)
-      expect([count, status, remaining]).toEqual([count, 200, 119 - index])
-    }
-  })
+test.each(counts)('behind a proxy, /admin is not available without PUBLIC_URL, after %i header lines', async count => {
+  const text = expect.stringContaining('PUBLIC_URL')
+  expect(await forward(port, '/admin/login', count)).toMatchObject({ status: 403, text })
 })
 
-describe('without a proxy', () => {
-  /** Sends raw header lines and returns the status. */
-  async function statusOf(head: string): Promise<number> {
-    const { socket, received, closed } = openSocket(port)
-    socket.write(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
-    await closed
-    return Number(received().split(' ')[1])
+test('behind a proxy, a caller has one request budget for any number of header lines', async () => {
+  for (const [index, count] of counts.entries()) {
+    const { status, remaining } = await forward(trustedPort, `${v1}/tenants`, count, known)
+    expect([count, status, remaining]).toEqual([count, 200, 119 - index])
   }
+})
 
-  const required = `Accept: application/json\r\nAuthorization: Bearer ${world.secret}\r\n`
+/** Sends raw header lines and returns the status. */
+async function statusOf(head: string): Promise<number> {
+  const { socket, received, closed } = openSocket(port)
+  socket.write(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
+  await closed
+  return Number(received().split(' ')[1])
+}
 
-  test.each([
-    ['the same name without a value', 'a:\r\n'],
-    ['a list', 'Via: x\r\n'],
-    ['cookies', 'Cookie: a=b\r\n'],
-    ['a header that must not repeat', 'Age: 1\r\n'],
-  ])('reads the token in the last of many header lines: %s', async (_, line) => {
-    for (const count of [999, 1024, 1_400]) expect(await statusOf(line.repeat(count) + required)).toBe(200)
-  })
+const required = `Accept: application/json\r\nAuthorization: Bearer ${world.secret}\r\n`
 
-  test('headers beyond 16 KiB are rejected, in many lines or in one', async () => {
-    expect(await statusOf(`ab:${'c'.repeat(8)}\r\n`.repeat(1_800) + required)).toBe(431)
-    expect(await statusOf('abc:\r\n'.repeat(6_000) + required)).toBe(431)
-    expect(await statusOf(`a: ${'b'.repeat(16_384)}\r\n${required}`)).toBe(431)
-  })
+test.each([
+  ['the same name without a value', 'a:\r\n'],
+  ['a list', 'Via: x\r\n'],
+  ['cookies', 'Cookie: a=b\r\n'],
+  ['a header that must not repeat', 'Age: 1\r\n'],
+])('the token is read in the last of many header lines: %s', async (_, line) => {
+  for (const count of [999, 1024, 1_400]) expect(await statusOf(line.repeat(count) + required)).toBe(200)
+})
+
+test('headers beyond 16 KiB are rejected, in many lines or in one', async () => {
+  expect(await statusOf(`ab:${'c'.repeat(8)}\r\n`.repeat(1_800) + required)).toBe(431)
+  expect(await statusOf('abc:\r\n'.repeat(6_000) + required)).toBe(431)
+  expect(await statusOf(`a: ${'b'.repeat(16_384)}\r\n${required}`)).toBe(431)
 })

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
 import { deleteFormerKeys, rotateKeys } from '../../src/domain/record/signing-key.ts'
 import { type Client, createApp } from '../support/app.ts'
-import { createBuilders, tester } from '../support/builders.ts'
+import { tester } from '../support/builders.ts'
 import { checkToken } from '../support/check-token.ts'
 import { createDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
 const database = await createDatabase()
-const { pool, platform } = database
-const build = createBuilders(database)
+const { pool, platform, build } = database
 const tenantId = await build.tenant()
 await build.voucher(tenantId, { reference: 'ONE' })
 const { secret } = await build.token([tenantId])

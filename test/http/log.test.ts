@@ -1,17 +1,16 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { connect, serviceRole } from '../../src/db/connection/connect.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Pool } from '../../src/db/sql.ts'
 import { toLoggedError } from '../../src/log.ts'
 import { createBrowser } from '../admin/support.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { collectLog, type LogLine } from '../support/log.ts'
 import { onRead } from '../support/on-read.ts'
 import { serve } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const { build, database } = await startService()
-const { platform } = database
+const { build, database, platform } = await startService()
 
 // Every value in a row or a request contains this word.
 const marker = 'planted'
@@ -97,7 +96,6 @@ describe('at the level trace, which writes most', () => {
     client = await createLogged()
     return () => client.app.close()
   })
-  afterAll(() => pool.end({ timeout: 1 }))
 
   const cases = failures.flatMap(failure => Object.entries(requests).map(([by, send]) => ({ ...failure, by, send })))
   it.each(cases)('$by: the line about $name contains nothing of the row or the request', async failure => {
@@ -125,7 +123,6 @@ describe('at the level trace, which writes most', () => {
     const answer = await requests.REST!(await createLogged(fresh), id)
     await platform`alter table gateway.token drop column permissions`
     await platform`alter table gateway.token rename column right_permissions to permissions`
-    await fresh.end({ timeout: 1 })
     expect(answer.text).toContain('The service failed to answer.')
     const stack = expect.stringMatching(/^( {4}at .*\n)+ {4}at requirePermissions \(\S*policy\.[jt]s:/)
     expect(lines().filter(({ reqId, err }) => reqId === id && err)).toMatchObject([
@@ -238,41 +235,35 @@ it.concurrent.each([
   expect(leaks(printed)).toEqual([])
 })
 
-describe('an error in a log line', () => {
-  const stackOf = (message: string) => toLoggedError(new Error(message)).stack
+const stackOf = (message: string) => toLoggedError(new Error(message)).stack
 
-  it.each([
-    '',
-    '    at planted (file:///planted.js:1:1)',
-    'planted\n    at planted (file:///planted.js:1:1)\n    at /planted.js:1:1',
-  ])('contains the stack without its message: %j', message => {
-    expect(stackOf(message)).toMatch(/^ {4}at .*log\.test\.ts:\d+:\d+/)
-    expect(leaks(stackOf(message))).toEqual([])
-  })
+it.each([
+  '',
+  '    at planted (file:///planted.js:1:1)',
+  'planted\n    at planted (file:///planted.js:1:1)\n    at /planted.js:1:1',
+])('an error in a log line has the stack without its message: %j', message => {
+  expect(stackOf(message)).toMatch(/^ {4}at .*log\.test\.ts:\d+:\d+/)
+  expect(leaks(stackOf(message))).toEqual([])
+})
 
-  it('contains no text of a changed or nested error', () => {
-    const changed = new Error('planted\n    at planted (file:///planted.js:1:1)')
-    changed.message = 'something else'
-    const named = Object.assign(new Error('x'), { name: 'the planted one', code: 'planted code', port: 'planted' })
-    const circular: Error = new Error('planted')
-    circular.cause = circular
-    const many = new AggregateError([changed, named, new TypeError('planted'), 'planted', circular], 'planted')
-    const json = new Error('planted', { cause: new SyntaxError('planted') })
-    const own = Object.assign(new Error('planted'), {
-      planted: 'planted',
-      query: 'select /* planted */ 1',
-      args: [marker],
-    })
-    for (const error of [changed, named, circular, many, json, own, 'planted', { message: 'planted' }, null]) {
-      expect(leaks(JSON.stringify(toLoggedError(error)))).toEqual([])
-    }
-    const types = ['Error', 'Error', 'TypeError', 'string', 'Error']
-    expect(toLoggedError(many).errors?.map(({ type }) => type)).toEqual(types)
-    expect(toLoggedError(json).cause?.type).toBe('SyntaxError')
-  })
+it('an error in a log line has no text of a changed or nested error', () => {
+  const changed = new Error('planted\n    at planted (file:///planted.js:1:1)')
+  changed.message = 'something else'
+  const named = Object.assign(new Error('x'), { name: 'the planted one', code: 'planted code', port: 'planted' })
+  const circular: Error = new Error('planted')
+  circular.cause = circular
+  const many = new AggregateError([changed, named, new TypeError('planted'), 'planted', circular], 'planted')
+  const json = new Error('planted', { cause: new SyntaxError('planted') })
+  const own = Object.assign(new Error('planted'), { planted: marker, query: 'select /* planted */ 1', args: [marker] })
+  for (const error of [changed, named, circular, many, json, own, 'planted', { message: 'planted' }, null]) {
+    expect(leaks(JSON.stringify(toLoggedError(error)))).toEqual([])
+  }
+  const types = ['Error', 'Error', 'TypeError', 'string', 'Error']
+  expect(toLoggedError(many).errors?.map(({ type }) => type)).toEqual(types)
+  expect(toLoggedError(json).cause?.type).toBe('SyntaxError')
+})
 
-  it('contains the address of a failed connection', () => {
-    const refused = { code: 'ECONNREFUSED', syscall: 'connect', address: '127.0.0.1', port: 5432 }
-    expect(toLoggedError(Object.assign(new Error('x'), refused))).toMatchObject(refused)
-  })
+it('an error in a log line has the address of a failed connection', () => {
+  const refused = { code: 'ECONNREFUSED', syscall: 'connect', address: '127.0.0.1', port: 5432 }
+  expect(toLoggedError(Object.assign(new Error('x'), refused))).toMatchObject(refused)
 })
