@@ -1,15 +1,11 @@
 /** Each test fails without the patch of `tools/driver/patches` that it names. `socket.test.ts` tests the other patches. */
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connect } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { address, platform } = await createDatabase()
 
-const open = (max: number) => {
-  const pool = connect(address, { max, statementTimeoutMs: 5_000 })
-  onTestFinished(() => pool.end({ timeout: 1 }))
-  return pool
-}
+const open = (max: number) => connect(address, { max, statementTimeoutMs: 5_000 })
 
 // 05-count-rows-from-zero, and for the second 04-forget-failed-statement.
 test.each([

@@ -1,17 +1,18 @@
 /** Tests how statements share the connections of a pool, against a real server. */
-import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { isOutage } from '../../src/db/connection/outage.ts'
-import type { Sql } from '../../src/db/sql.ts'
+import { arrayText, type Sql } from '../../src/db/sql.ts'
+import { shareStatements } from '../../src/db/statement/shared-statement.ts'
+import { CallerGoneError } from '../../src/db/statement/statement.ts'
 import { connect } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 import { untilLockWaits } from '../support/locks.ts'
 
-const { address, platform } = await createDatabase()
+const { address, platform, pool } = await createDatabase()
 await platform`create table locked (id bigint)`
 await platform`create table free (id bigint)`
 await platform`create sequence runs`
 const watcher = connect(address, { max: 1, statementTimeoutMs: 10_000 })
-afterAll(() => watcher.end())
 
 const open = (max = 10, waitTimeoutMs = 4_500) => {
   const pool = connect(address, { max, statementTimeoutMs: 20_000, waitTimeoutMs })
@@ -144,4 +145,50 @@ test('statements that fail, that cannot be sent, and that several templates name
     ])
     expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
   }
+})
+
+/** Reads 60 / number for each number, and records the numbers of each statement. */
+function createRead(maxItems = 8) {
+  const statements: (readonly number[])[] = []
+  const read = async (sql: Sql, numbers: readonly number[]) => {
+    statements.push(numbers)
+    const rows = await sql<{ part: number }[]>`
+      select /* test.divide */ 60 / number as part
+      from unnest(${arrayText(numbers)}::text::bigint[]) with ordinality given(number, place) order by place`
+    return rows.map(({ part }) => part)
+  }
+  return { statements, readOne: shareStatements(read, maxItems) }
+}
+
+test('items of one turn share a statement, up to the most items', async () => {
+  const { statements, readOne } = createRead(3)
+  const parts = await Promise.all([1, 2, 3, 4, 5].map(number => readOne(pool, pool, number)))
+  expect(await readOne(pool, pool, 6)).toBe(10)
+  expect([parts, statements]).toEqual([
+    [60, 30, 20, 15, 12],
+    [[1, 2, 3], [4, 5], [6]],
+  ])
+})
+
+test('an item whose statement fails leaves the others their results', async () => {
+  const { statements, readOne } = createRead()
+  const parts = [1, 0, 2].map(number => readOne(pool, pool, number).catch(({ code }) => code))
+  expect(await Promise.all(parts)).toEqual([60, '22012', 30])
+  expect(statements).toEqual([[1, 0, 2], [1], [0], [2]])
+})
+
+test('a caller that disconnects does not cancel the statement of the others', async () => {
+  const queued = open(2, 1_000)
+  const { readOne } = createRead()
+  const gone = queued.whileWanted(() => false)
+  const [left, stays] = await Promise.allSettled([readOne(queued, gone, 1), readOne(queued, queued, 2)])
+  expect(left).toMatchObject({ status: 'rejected', reason: expect.any(CallerGoneError) })
+  expect(stays).toEqual({ status: 'fulfilled', value: 30 })
+})
+
+test('pools share no statement', async () => {
+  const { statements, readOne } = createRead()
+  const other = open()
+  await Promise.all([readOne(pool, pool, 1), readOne(other, other, 2)])
+  expect(statements).toEqual([[1], [2]])
 })
