@@ -7,8 +7,7 @@ import { startService } from '../support/service.ts'
 import { exportList, exportPath, type OpenExport, openExport, readLines, setChunkSize } from './support.ts'
 
 const settings = { EXPORTS_PER_HOUR: '3' }
-const { build, client, database } = await startService(settings)
-const { platform } = database
+const { build, client, database, platform, pool } = await startService(settings)
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
 // With the usual chunks, a reader that stops has the service read the whole list.
@@ -42,10 +41,10 @@ test('a token has one export at a time over all instances; the next one begins a
 test('a token can export again when the lease of a killed instance has expired', async () => {
   const { id, secret } = await build.token([tenantId])
   const key = `export stream ${id}`
-  await database.pool`
+  await pool`
     insert into gateway.rate_window (key, used, resets_at) values (${key}, 1, clock_timestamp() + interval '10 s')`
   expect(await start(secret)).toBe(429)
-  await database.pool`update gateway.rate_window set resets_at = clock_timestamp() where key = ${key}`
+  await pool`update gateway.rate_window set resets_at = clock_timestamp() where key = ${key}`
   expect(await start(secret)).toBe(200)
 })
 
@@ -91,8 +90,7 @@ test('a request that is refused for another reason starts nothing', async () => 
 test('an export behind another on its connection does not begin, and none is left when the connection ends', async () => {
   const tokens = [await build.token([tenantId]), await build.token([tenantId])]
   const keys = tokens.map(({ id }) => `export stream ${id}`)
-  const held = async () =>
-    (await database.pool`select from gateway.rate_window where key in ${database.pool(keys)}`).length
+  const held = async () => (await pool`select from gateway.rate_window where key in ${pool(keys)}`).length
   const socket = connect(Number(new URL(origin).port), '127.0.0.1').pause()
   for (const { secret } of tokens) {
     socket.write(`GET ${exportPath}${path} HTTP/1.1\r\nhost: here\r\nauthorization: Bearer ${secret}\r\n\r\n`)
@@ -124,7 +122,7 @@ test('readers that read nothing do not block other exports, even when there are 
 })
 
 test('a lease that was released is not taken again by a late renewal', async () => {
-  const limits = createExportLimits(database.pool, 10)
+  const limits = createExportLimits(pool, 10)
   const lease = await limits.start(1)
   const renewal = lease.renew()
   await Promise.all([lease.release(), renewal])

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { listExports } from '../../src/domain/record/export.ts'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
@@ -17,8 +17,7 @@ import { tokenRecordsOf } from '../support/token-records.ts'
 import { until } from '../support/until.ts'
 import { arrivedAt, exportList, openExport, readLines, setChunkSize } from './support.ts'
 
-const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
-const { pool, platform } = database
+const { build, client, database, pool, platform } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
 /** Records of 24 kB that do not compress well, in small chunks: more than the kernel keeps for a connection. */
@@ -95,9 +94,7 @@ test.each(codings)('a fault breaks the response off, and it goes on behind the l
 })
 
 // Once more when it fails: a machine that is busy elsewhere delays it too.
-test('a revoked token breaks exports off within a second, and a slow reader gets nothing more', {
-  retry: 1,
-}, async () => {
+test('a revoked token breaks exports off within a second, and slow readers get no more', { retry: 1 }, async () => {
   // The token is checked at intervals. Exports that began at different times are at different places in them.
   const exports = []
   for (const coding of ['identity', 'gzip', 'br']) {
@@ -143,74 +140,68 @@ test('a revoked token ends an export that waits for the database, and HTTP/1.0 g
   })
 })
 
-describe('personal data', () => {
-  const signups = `/tenants/${tenantId}/marketing-signups`
-  beforeAll(async () => {
-    await platform`
-      insert into customer (tenant_id, marketing_opted, address_1)
-      select ${tenantId}, true, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
-      from generate_series(1, 600) n`
-  })
+const signups = `/tenants/${tenantId}/marketing-signups`
+await platform`
+  insert into customer (tenant_id, marketing_opted, address_1)
+  select ${tenantId}, true, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
+  from generate_series(1, 600) n`
 
-  test('is sent when the audit has it, and not before', async () => {
-    const { id, secret } = await build.token([tenantId])
-    const open = await openStalled(secret, {}, signups)
-    const { exportsOf } = tokenRecordsOf(database)
-    expect(await exportsOf(id)).toMatchObject([{ detail: { records: 400 } }])
-    open.body.resume()
-    await open.ended
-    expect(readLines(open.text()).count).toBe(600)
-    expect(await exportsOf(id), 'one entry for all chunks').toHaveLength(1)
-    expect((await listExports(pool, id, 2)).map(({ records }) => records)).toEqual([600])
-  })
-
-  test('is not sent when the audit cannot be written', async () => {
-    const secret = await newSecret()
-    await platform`alter table gateway.audit_entry rename column detail to renamed`
-    const open = await openExport(origin, secret, signups)
-    const ended = await open.ended
-    await platform`alter table gateway.audit_entry rename column renamed to detail`
-    expect(ended).toBe('broken')
-    expect(readLines(open.text()).records).toEqual([])
-  })
+test('personal data is sent when the audit has it, and not before', async () => {
+  const { id, secret } = await build.token([tenantId])
+  const open = await openStalled(secret, {}, signups)
+  const { exportsOf } = tokenRecordsOf(database)
+  expect(await exportsOf(id)).toMatchObject([{ detail: { records: 400 } }])
+  open.body.resume()
+  await open.ended
+  expect(readLines(open.text()).count).toBe(600)
+  expect(await exportsOf(id), 'one entry for all chunks').toHaveLength(1)
+  expect((await listExports(pool, id, 2)).map(({ records }) => records)).toEqual([600])
 })
 
-describe('a service that stops', () => {
-  test('breaks its exports off behind a chunk', async () => {
-    const stopping = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
-    const from = await stopping.app.listen({ port: 0, host: '127.0.0.1' })
-    const secret = await newSecret()
-    const open = await openExport(from, secret, path)
-    const drained = stopping.app.drain(0)
-    expect(await open.ended).toBe('broken')
-    await drained
-    const { cursors, cursorPlaces, records } = readLines(open.text())
-    expect(open.text()).not.toContain('"end"')
-    expect(cursorPlaces.at(-1) ?? 0).toBe(records.length)
-    if (cursors.length === 0) return
-    const rest = await exportList(client, secret, `${path}?cursor=${cursors.at(-1)}`)
-    expect(rest.count).toBe(total - records.length)
-  })
+test('personal data is not sent when the audit cannot be written', async () => {
+  const secret = await newSecret()
+  await platform`alter table gateway.audit_entry rename column detail to renamed`
+  const open = await openExport(origin, secret, signups)
+  const ended = await open.ended
+  await platform`alter table gateway.audit_entry rename column renamed to detail`
+  expect(ended).toBe('broken')
+  expect(readLines(open.text()).records).toEqual([])
+})
 
-  test('starts none', async () => {
-    const stopping = await createApp(database)
-    await stopping.app.listen({ port: 0, host: '127.0.0.1' })
-    const drained = stopping.app.drain(300)
-    const refused = await exportList(stopping, await newSecret(), path)
-    expect(flawOf(refused, 503)).toBeNull()
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
-    await drained
-  })
+test('a service that stops breaks its exports off behind a chunk', async () => {
+  const stopping = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
+  const from = await stopping.app.listen({ port: 0, host: '127.0.0.1' })
+  const secret = await newSecret()
+  const open = await openExport(from, secret, path)
+  const drained = stopping.app.drain(0)
+  expect(await open.ended).toBe('broken')
+  await drained
+  const { cursors, cursorPlaces, records } = readLines(open.text())
+  expect(open.text()).not.toContain('"end"')
+  expect(cursorPlaces.at(-1) ?? 0).toBe(records.length)
+  if (cursors.length === 0) return
+  const rest = await exportList(client, secret, `${path}?cursor=${cursors.at(-1)}`)
+  expect(rest.count).toBe(total - records.length)
+})
 
-  test('does not wait for readers that have stopped, and sends them nothing more', async () => {
-    const closing = await createApp(database)
-    const from = await closing.app.listen({ port: 0, host: '127.0.0.1' })
-    const open = await openExport(from, await newSecret(), path)
-    open.body.pause()
-    const arrived = await arrivedAt(open.response.socket)
-    await closing.app.close()
-    open.body.resume()
-    expect(await open.ended).toBe('broken')
-    expect(open.response.socket.bytesRead).toBeLessThanOrEqual(arrived)
-  })
+test('a service that stops starts no export', async () => {
+  const stopping = await createApp(database)
+  await stopping.app.listen({ port: 0, host: '127.0.0.1' })
+  const drained = stopping.app.drain(300)
+  const refused = await exportList(stopping, await newSecret(), path)
+  expect(flawOf(refused, 503)).toBeNull()
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+  await drained
+})
+
+test('a service that stops does not wait for readers that have stopped, and sends them nothing more', async () => {
+  const closing = await createApp(database)
+  const from = await closing.app.listen({ port: 0, host: '127.0.0.1' })
+  const open = await openExport(from, await newSecret(), path)
+  open.body.pause()
+  const arrived = await arrivedAt(open.response.socket)
+  await closing.app.close()
+  open.body.resume()
+  expect(await open.ended).toBe('broken')
+  expect(open.response.socket.bytesRead).toBeLessThanOrEqual(arrived)
 })

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { bulkExports } from '../../src/export/routes.ts'
-import { walk } from '../rest/support.ts'
+import { bearer, faultyFields, flawOf, walk } from '../rest/support.ts'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { tokenRecordsOf } from '../support/token-records.ts'
-import { exportList, setChunkSize } from './support.ts'
+import { exportList, exportPath, setChunkSize } from './support.ts'
 
-const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
-const { pool, platform } = database
+const { build, client, database, pool, platform } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const tenantId = await build.tenant({ name: 'Wörld "1"\n', subdomain: 'export' })
 for (let n = 0; n < 3; n++) await build.tenant({ parent_id: tenantId, type: n === 1 ? 'shop' : null })
 const { secret, id: tokenId } = await build.token([whole(tenantId)])
@@ -42,6 +41,9 @@ const lists = [
   { path: `/tenants/${tenantId}/purchased-vouchers`, of: `/tenants/${tenantId}/sales/purchased-vouchers`, total: 1010 },
   { path: `/tenants/${tenantId}/marketing-signups`, of: `/tenants/${tenantId}/customers/marketing-signups`, total: 60 },
 ]
+
+const paths = lists.map(({ path }) => path)
+const ofTenant = paths.slice(1)
 
 const escapeLineEnd = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
@@ -78,18 +80,15 @@ describe.each(lists)('$path', ({ path, of, total }) => {
 
   test('goes on behind a cursor, also of v1, and v1 behind one of the export', async () => {
     const { pages, cursors } = await walk(client, secret, of)
-    const whole = await exportList(client, secret, path)
-    const rest = await exportList(client, secret, `${path}?cursor=${whole.cursors[0]}`)
-    expect([rest.serverTime, rest.recordLines]).toEqual([
-      whole.serverTime,
-      whole.recordLines.slice(whole.cursorPlaces[0]),
-    ])
+    const all = await exportList(client, secret, path)
+    const rest = await exportList(client, secret, `${path}?cursor=${all.cursors[0]}`)
+    expect([rest.serverTime, rest.recordLines]).toEqual([all.serverTime, all.recordLines.slice(all.cursorPlaces[0])])
     if (cursors[0] !== undefined) {
       const rest = await exportList(client, secret, `${path}?cursor=${cursors[0]}`)
-      expect(rest.records).toEqual(whole.records.slice(pages[0]?.length))
+      expect(rest.records).toEqual(all.records.slice(pages[0]?.length))
     }
-    const page = await client.rest(secret, `${of}?cursor=${whole.cursors[0]}`)
-    expect(page.body.data).toEqual(whole.records.slice(whole.cursorPlaces[0]).slice(0, 50))
+    const page = await client.rest(secret, `${of}?cursor=${all.cursors[0]}`)
+    expect(page.body.data).toEqual(all.records.slice(all.cursorPlaces[0]).slice(0, 50))
   })
 })
 
@@ -119,6 +118,74 @@ test('an export of signups is in the audit, and in the counts of the token', asy
   await exportList(client, own, `/tenants/${tenantId}/marketing-signups`)
   expect(await exportsOf(id), 'with the second start within an hour').toHaveLength(2)
   expect(await pool`select records from gateway.token_export where token_id = ${id}`).toEqual([{ records: 120 }])
+})
+
+const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'DELETE' = 'GET') =>
+  client.ask({ method, url: exportPath + url, headers })
+
+test.each(paths)('%s refuses without a valid token, and other methods', async path => {
+  for (const headers of [{}, bearer('vgw_no')]) expect(flawOf(await ask(path, headers), 401)).toBeNull()
+  const other = await ask(path, bearer(secret), 'DELETE')
+  expect(flawOf(other, 405)).toBeNull()
+  expect(other.headers.allow).toBe('GET')
+})
+
+test.each(ofTenant)('%s refuses as the list of v1 does', async path => {
+  const askFor = (name: string) => ask(path.replace(String(tenantId), name), bearer(secret))
+  for (const name of ['0', 'abc', '999999']) expect(flawOf(await askFor(name), 404)).toBeNull()
+  expect(flawOf(await askFor(String(other)), 403)).toBeNull()
+  const powerless = await build.token([tenantId], { permissions: ['redeem_vouchers'] })
+  const refused = await ask(path, bearer(powerless.secret))
+  expect(flawOf(refused, 403)).toBeNull()
+  // The tenant comes before the permission, and the permission before the query (R1).
+  expect((await ask(path.replace(String(tenantId), '0'), bearer(powerless.secret))).status).toBe(404)
+  expect((await ask(`${path}?cursor=x`, bearer(powerless.secret))).status).toBe(403)
+})
+
+test.each(paths)('%s refuses a cursor that is no cursor of its list', async path => {
+  const { cursors } = await exportList(client, secret, path === '/tenants' ? ofTenant[0]! : '/tenants')
+  const own = (await exportList(client, secret, path)).cursors[0]!
+  for (const query of [`cursor=${cursors[0]}`, `cursor=${own}A`, `cursor=${own}&cursor=${own}`, 'cursor=1']) {
+    expect(faultyFields(await ask(`${path}?${query}`, bearer(secret))), query).toEqual(['cursor'])
+  }
+  for (const query of ['', 'cursor=', 'cursor=null', 'unknown=1', `cursor=${own}`]) {
+    expect((await ask(`${path}?${query}`, bearer(secret))).status).toBe(200)
+  }
+})
+
+test('a cursor of another tenant is refused', async () => {
+  const [path = ''] = ofTenant
+  const both = await build.token([tenantId, other])
+  const { cursors } = await exportList(client, both.secret, path)
+  const refused = await ask(`/tenants/${other}/catalog-vouchers?cursor=${cursors[0]}`, bearer(both.secret))
+  expect(faultyFields(refused)).toEqual(['cursor'])
+})
+
+test('Accept must allow newline-delimited JSON, or JSON', async () => {
+  const send = (accept: string) => ask('/tenants', { ...bearer(secret), accept })
+  for (const accept of ['', '*/*', 'application/*', 'Application/X-NDJSON; q=0.5, text/html', 'application/json']) {
+    expect((await send(accept)).status, accept).toBe(200)
+  }
+  for (const accept of ['text/html', 'application/x-ndjson;q=0']) {
+    expect(faultyFields(await send(accept)), accept).toEqual(['accept'])
+  }
+})
+
+test('unknown paths are 404, behind the check of the token', async () => {
+  for (const path of ['', '/', `/tenants/${tenantId}`, `/tenants/${tenantId}/vouchers`]) {
+    expect(flawOf(await ask(path), 401)).toBeNull()
+    expect(flawOf(await ask(path, bearer(secret)), 404)).toBeNull()
+  }
+})
+
+test('a start counts against the rate of v1, which has its headers', async () => {
+  const limited = await build.token([tenantId], { rateLimit: 2 })
+  const first = await ask('/tenants', bearer(limited.secret))
+  expect(first.headers).toMatchObject({ 'ratelimit-limit': '2', 'ratelimit-remaining': '1' })
+  expect((await client.rest(limited.secret, '/tenants')).headers['ratelimit-remaining']).toBe('0')
+  const refused = await ask('/tenants', bearer(limited.secret))
+  expect(flawOf(refused, 429)).toBeNull()
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
 })
 
 test('exports are counted as requests of the token', async () => {
