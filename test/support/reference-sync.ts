@@ -12,11 +12,12 @@ import { startService } from './service.ts'
 
 /** Creates a service with a chain of tenants, and a token for all of it. @param vouchers how many the chain has sold */
 export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv = {}) {
-  const { database, build, client } = await startService(environment)
+  const { client, database } = await startService(environment)
+  const { build, platform, pool } = database
   const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
   const chain = await build.tenant()
   const venue = await build.tenant({ parent_id: chain })
-  const rows = await database.platform<{ id: number }[]>`
+  const rows = await platform<{ id: number }[]>`
     insert into purchased_voucher (tenant_id, reference) select ${chain}, 'SOLD-' || n from generate_series(1, ${vouchers}::int) n
     returning id`
   const sold = rows.map(({ id }) => id)
@@ -26,11 +27,12 @@ export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv
   const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
   const token = await build.token([whole(chain)], { permissions })
   return {
-    ...{ database, build, origin, chain, venue, sold, token },
+    ...database,
+    ...{ origin, chain, venue, sold, token },
     /** Returns functions that sync a copy with that token, and compare the copy with the service. */
     copyIn: (place: Place) => ({
       run: async (options: Options = {}) => {
-        await projected(database.pool)
+        await projected(pool)
         return sync(origin, token.secret, place, options)
       },
       expectInStep: async () => expect(await place.read()).toEqual(await readService(origin, token.secret)),

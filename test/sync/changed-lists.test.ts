@@ -25,8 +25,7 @@ async function requestsOf(run: () => Promise<unknown>): Promise<string[]> {
 }
 
 test('a round over many tenants of which none changed is one request; else it reads what changed', async () => {
-  const { database, chain, venue, sold, copyIn } = await createWorld(60)
-  const { platform } = database
+  const { chain, venue, sold, copyIn, platform } = await createWorld(60)
   await platform`insert into tenant (name, parent_id) select 'Tenant ' || n, ${chain} from generate_series(1, 60) n`
   const { run, expectInStep } = copyIn(directoryPlace())
   expect((await run()).code).toBe(0)
@@ -48,12 +47,12 @@ test('a round over many tenants of which none changed is one request; else it re
 })
 
 test('a run names webhooks of its token that get no events, each once', async () => {
-  const { database, token, copyIn } = await createWorld(1)
+  const { token, copyIn, pool, platform } = await createWorld(1)
   const { run } = copyIn(directoryPlace())
-  const add = (name: string) => createEndpoint(database.pool, tester, token.id, `https://partner.example.com/${name}`)
+  const add = (name: string) => createEndpoint(pool, tester, token.id, `https://partner.example.com/${name}`)
   const [failing, paused] = [await add('failing'), await add('paused'), await add('active')]
-  await database.platform`update gateway.webhook_endpoint set failing_since = now() where id = ${failing.id}`
-  await pauseEndpoint(database.pool, tester, paused.id)
+  await platform`update gateway.webhook_endpoint set failing_since = now() where id = ${failing.id}`
+  await pauseEndpoint(pool, tester, paused.id)
   const { code, events } = await run()
   expect(code).toBe(0)
   const found = events.filter(({ event }) => event === 'webhook').map(event => sentenceOf(event, null))
@@ -64,8 +63,7 @@ test('a run names webhooks of its token that get no events, each once', async ()
 })
 
 test('a copy lacks nothing after a sync with another selection, or after its token got another tenant', async () => {
-  const { database, build, origin, chain, sold, token, copyIn } = await createWorld(20)
-  const { platform } = database
+  const { build, origin, chain, sold, token, copyIn, pool, platform } = await createWorld(20)
   const { run, expectInStep } = copyIn(directoryPlace())
   expect((await run()).code).toBe(0)
   await build.product(chain)
@@ -81,7 +79,7 @@ test('a copy lacks nothing after a sync with another selection, or after its tok
 
   const other = await build.tenant()
   await build.voucher(other)
-  await projected(database.pool)
+  await projected(pool)
   await platform`insert into gateway.token_tenant (token_id, tenant_id) values (${token.id}, ${other})`
   // The service keeps a token for half a second.
   await expect
@@ -92,8 +90,7 @@ test('a copy lacks nothing after a sync with another selection, or after its tok
 })
 
 test('a change of the token reaches the copy, although only the instance that names the changes knows it yet', async () => {
-  const { database, build, origin, token, copyIn } = await createWorld(5)
-  const { platform } = database
+  const { build, origin, token, copyIn, pool, platform } = await createWorld(5)
   const other = await build.tenant()
   await build.voucher(other)
   const { run, expectInStep } = copyIn(directoryPlace())
@@ -101,7 +98,7 @@ test('a change of the token reaches the copy, although only the instance that na
   const send = globalThis.fetch
   /** Syncs, and changes the token when the changes are asked for: the answer comes from an instance that has read no token before. */
   const runDuring = async (change: () => Promise<unknown>) => {
-    const { app } = await createApp(database)
+    const { app } = await createApp({ pool })
     const fresh = await app.listen({ host: '127.0.0.1', port: 0 })
     const requests = vi.spyOn(globalThis, 'fetch').mockImplementation(async (url, init) => {
       if (!String(init?.body).includes(Changes.id)) return send(url, init)
@@ -128,11 +125,11 @@ test('a change of the token reaches the copy, although only the instance that na
 })
 
 test('a directory gets the changes of a round that ended before it could write its files', async () => {
-  const { database, chain, sold, copyIn } = await createWorld(5)
+  const { chain, sold, copyIn, platform } = await createWorld(5)
   const place = directoryPlace()
   const { run, expectInStep } = copyIn(place)
   expect((await run()).code).toBe(0)
-  await database.platform`update purchased_voucher set void = true where id = ${sold[0]!}`
+  await platform`update purchased_voucher set void = true where id = ${sold[0]!}`
   const obstacle = join(place.to, 'purchased-vouchers', `${chain}.ndjson.tmp`)
   mkdirSync(obstacle)
   const { code, error } = await run()
@@ -143,11 +140,11 @@ test('a directory gets the changes of a round that ended before it could write i
 })
 
 test('a list that is named, and that the token may not read, is asked for again when the token has other rights', async () => {
-  const { database, origin, token } = await createWorld(5)
+  const { origin, token, pool, platform } = await createWorld(5)
   const place = directoryPlace()
-  await projected(database.pool)
+  await projected(pool)
   const permit = (permissions: string) =>
-    database.platform`update gateway.token set permissions = ${permissions}::text::text[] where id = ${token.id}`
+    platform`update gateway.token set permissions = ${permissions}::text::text[] where id = ${token.id}`
   await permit('{view_vouchers}')
   const lists = ['catalog-vouchers', 'marketing-signups'] as const
   let rounds = 0
@@ -168,8 +165,7 @@ test('a list that is named, and that the token may not read, is asked for again 
 })
 
 test('--follow takes each change, and reports only these', async () => {
-  const { database, origin, chain, venue, token } = await createWorld(20)
-  const { pool, platform } = database
+  const { origin, chain, venue, token, pool, platform } = await createWorld(20)
   const place = directoryPlace()
   const writes = [
     () => platform`update purchased_voucher set void = true

@@ -1,23 +1,36 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { VoucherGatewayError } from '../../packages/client/src/index.ts'
+import { type TenantListName, tenantLists, VoucherGatewayError } from '../../packages/client/src/index.ts'
 import type { Ask, CopiedRecord } from './lists.ts'
 import type { Random } from './random.ts'
 
-/** The ways in which a client resumes, from docs/guides/keeping-in-step.md. */
-export const resumptions = ['first page', 'last page', 'newest record'] as const
-export type Resumption = (typeof resumptions)[number]
+/** The way in which a client resumes, from docs/guides/keeping-in-step.md. */
+export type Resumption = 'first page' | 'last page' | 'newest record'
 
-export interface PassTimes {
-  first: string
-  last: string
+export interface CopiedTenant<List = { copy: Map<string, CopiedRecord> }> {
+  record: CopiedRecord
+  lists: ReadonlyMap<TenantListName, List>
 }
+
+/** The copy of a client: the tenants of its token, with the records of their lists. */
+export type Copy = Map<string, CopiedTenant>
 
 /** Returns whether the service is overloaded or away, or an export of a killed instance counts: a later request may succeed. */
 export const isTemporary = (error: unknown): boolean =>
   error instanceof VoucherGatewayError && /^(UNAVAILABLE|RATE_LIMITED|CONNECTION_FAILED)$/.test(error.code)
 
-/** Waits and repeats after such an error, more often than the client does, so that a test has many passes. */
+/** Returns whether a tenant is deleted, or the token is no longer authorised for it. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof VoucherGatewayError && ['NOT_FOUND', 'FORBIDDEN'].includes(error.code)
+
+/** Drops what a removal of a tenant reports: a tenant below it, or a record of one of its lists. */
+export function applyRemoval(copy: Copy, tenant: CopiedTenant | undefined, { resource, id }: CopiedRecord): void {
+  if (resource === 'TENANT') copy.delete(String(id))
+  for (const [list, { copy: records }] of tenant?.lists ?? [])
+    if (tenantLists[list].removal === resource) records.delete(String(id))
+}
+
+/** Waits and repeats after a temporary error, more often than the client does, so that a test has many passes. */
 export const withRetries =
   (ask: Ask): Ask =>
   async (since, cursor) => {
@@ -37,11 +50,7 @@ export const withRetries =
  * @param since the bound; null for all records @param accept called with each record, in the list's order
  * @throws VoucherGatewayError when the service refuses a page
  */
-export async function readPass(
-  ask: Ask,
-  since: string | null,
-  accept: (record: CopiedRecord) => void,
-): Promise<PassTimes> {
+export async function readPass(ask: Ask, since: string | null, accept: (record: CopiedRecord) => void) {
   let cursor: string | null = null
   const times = { first: '', last: '' }
   do {
@@ -54,7 +63,6 @@ export async function readPass(
   return times
 }
 
-/** Reads a whole list. */
 export async function readWhole(ask: Ask): Promise<CopiedRecord[]> {
   const records = new Map<string, CopiedRecord>()
   await readPass(ask, null, record => records.set(record.key, record))
@@ -86,19 +94,6 @@ export async function follow(pass: () => Promise<void>, random: Random, stop: Ab
     await pass()
     await pause(50 + random.below(350))
   }
-}
-
-/** @returns the records that the copy lacks or has in an old state, and which others it has in their places */
-export const lostFrom = (copy: ReadonlyMap<string, CopiedRecord>, records: readonly CopiedRecord[]) =>
-  records
-    .filter(({ key, image }) => copy.get(key)?.image !== image)
-    .map(({ key, image }) => `${key}: ${image}, the copy has ${copy.get(key)?.image ?? 'nothing'}`)
-
-export function surplusOf(copy: ReadonlyMap<string, CopiedRecord>, records: readonly CopiedRecord[]) {
-  const keys = new Set(records.map(({ key }) => key))
-  return [...copy.values()].flatMap(({ key, image }) =>
-    keys.has(key) ? [] : [`${key}: absent, the copy has ${image}`],
-  )
 }
 
 /**

@@ -1,7 +1,6 @@
 /** A client that keeps a copy by events (R36): it reads a list only when an event names it, from the instant that the event names. */
 import { tenantListNames, tenantLists } from '../../packages/client/src/index.ts'
-import { readPass } from './clients.ts'
-import { applyRemoval, type Copy, isGone } from './copy.ts'
+import { applyRemoval, type Copy, isGone, readPass } from './clients.ts'
 import type { Ask, ListName } from './lists.ts'
 
 /** An event of a webhook or of a stream. */

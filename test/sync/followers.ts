@@ -48,11 +48,7 @@ export function createFollower(kind: ClientKind, instances: readonly Instance[],
       const outcomes = await outcomesOf(Object.values(kind).join(', '), client.copy, scope, wholeOf)
       if (kind.transport !== 'v1 alone') return outcomes
       // Such a client finds the records that left a list by full passes, which it makes from time to time.
-      return outcomes.map(outcome => ({
-        ...outcome,
-        tooMuch: 0,
-        examples: outcome.missing > 0 ? outcome.examples : [],
-      }))
+      return outcomes.map(of => ({ ...of, tooMuch: 0, examples: of.missing > 0 ? of.examples : [] }))
     },
   }
 }

@@ -5,15 +5,14 @@ import { array, cursor, id, instant, nullable, object, parse } from '../../packa
 import {
   type Page,
   type Removal,
-  tenantListNames,
+  type TenantListName,
   tenantLists,
   VoucherGateway,
 } from '../../packages/client/src/index.ts'
 import { Transport } from '../../packages/client/src/transport.ts'
 
 /** The four lists of v1, and the removals, which only GraphQL has. */
-export const listNames = ['tenants', ...tenantListNames, 'removals'] as const
-export type ListName = (typeof listNames)[number]
+export type ListName = 'tenants' | TenantListName | 'removals'
 
 /** A record as a copy holds it. */
 export interface CopiedRecord {

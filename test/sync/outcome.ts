@@ -1,7 +1,6 @@
 /** Compares the copies of clients with the lists, which are read from their beginning. */
 import { tenantListNames } from '../../packages/client/src/index.ts'
-import { lostFrom, readWhole, surplusOf } from './clients.ts'
-import type { CopiedTenant } from './copy.ts'
+import { type CopiedTenant, readWhole } from './clients.ts'
 import type { Ask, CopiedRecord, ListName } from './lists.ts'
 
 /** The differences of a client's copy, in one list of all its tenants. */
@@ -36,11 +35,16 @@ function compare(
   copy: ReadonlyMap<string, CopiedRecord>,
   whole: readonly CopiedRecord[],
 ): void {
-  const [missing, surplus] = [lostFrom(copy, whole), surplusOf(copy, whole)]
+  const images = new Map(whole.map(({ key, image }) => [key, image]))
+  const missing = whole.filter(({ key, image }) => copy.get(key)?.image !== image)
+  const surplus = [...copy.values()].filter(({ key }) => !images.has(key))
   outcome.records += whole.length
   outcome.missing += missing.length
   outcome.tooMuch += surplus.length
-  outcome.examples.push(...[...missing, ...surplus].map(difference => `${where} ${difference}`))
+  for (const { key } of [...missing, ...surplus]) {
+    const [held, listed] = [copy.get(key)?.image ?? 'nothing', images.get(key) ?? 'absent']
+    outcome.examples.push(`${where} ${key}: ${listed}, the copy has ${held}`)
+  }
   outcome.examples.length = Math.min(mostExamples, outcome.examples.length)
 }
 

@@ -1,7 +1,14 @@
 /** Clients that keep a whole copy by the recipe of docs/guides/keeping-in-step.md: lists and removals, for all tenants of a token. */
 import { tenantListNames } from '../../packages/client/src/index.ts'
-import { createSyncClient, type PassTimes, type Resumption, readPass, type SyncClient } from './clients.ts'
-import { applyRemoval, type CopiedTenant, isGone } from './copy.ts'
+import {
+  applyRemoval,
+  type CopiedTenant,
+  createSyncClient,
+  isGone,
+  type Resumption,
+  readPass,
+  type SyncClient,
+} from './clients.ts'
 import type { Ask, ListName } from './lists.ts'
 
 interface FollowedTenant extends CopiedTenant<SyncClient> {
@@ -18,7 +25,7 @@ interface FollowedTenant extends CopiedTenant<SyncClient> {
 export function createRecipeClient(askFor: (list: ListName, tenant: number) => Ask, resumption: Resumption) {
   const copy = new Map<string, FollowedTenant>()
   let tenantsSince: string | null = null
-  const bound = ({ first, last }: PassTimes) => (resumption === 'first page' ? first : last)
+  const bound = ({ first, last }: { first: string; last: string }) => (resumption === 'first page' ? first : last)
 
   /**
    * Visits each tenant that is still in the copy when its turn comes: a removal of another tenant may have dropped it.
@@ -53,10 +60,8 @@ export function createRecipeClient(askFor: (list: ListName, tenant: number) => A
         known.record = record
         return
       }
-      const clients = tenantListNames.map(
-        list => [list, createSyncClient(askFor(list, record.id), resumption)] as const,
-      )
-      const tenant = { record, lists: new Map(clients), removalsSince: '' }
+      const lists = tenantListNames.map(list => [list, createSyncClient(askFor(list, record.id), resumption)] as const)
+      const tenant = { record, lists: new Map(lists), removalsSince: '' }
       copy.set(record.key, tenant)
       found.push(tenant)
     })

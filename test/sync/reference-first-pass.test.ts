@@ -1,7 +1,7 @@
 /** Tests how the reference sync reads a long list for the first time. */
 import { createServer } from 'node:http'
 import { createProxyServer } from 'http-proxy-3'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { SyncEvent } from '../../packages/sync/src/event.ts'
 import { createApp } from '../support/app.ts'
 import { directoryPlace, postgresPlace, readService } from '../support/copies.ts'
@@ -9,7 +9,7 @@ import { listen } from '../support/free-port.ts'
 import { projected } from '../support/projected.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
-const { database, build, origin, chain } = await createWorld(1_200, { EXPORTS_PER_HOUR: '1' })
+const { build, origin, chain, pool, platform, url: databaseUrl } = await createWorld(1_200, { EXPORTS_PER_HOUR: '1' })
 const { secret } = await build.token([chain])
 const source = await readService(origin, secret)
 
@@ -53,31 +53,29 @@ test.each([
   expect(await place.read()).toEqual(source)
 })
 
-describe('a service that runs trusted documents only', async () => {
-  const { app } = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
-  const trusted = await app.listen({ host: '127.0.0.1', port: 0 })
+const { app } = await createApp({ pool }, { GRAPHQL_DOCUMENTS: 'trusted' })
+const trusted = await app.listen({ host: '127.0.0.1', port: 0 })
 
-  test('is copied', async () => {
-    const other = await build.token([chain])
-    const place = directoryPlace()
-    expect(await sync(trusted, other.secret, place)).toMatchObject({ code: 0, error: undefined })
-    expect(await place.read()).toEqual(source)
-  })
+test('a service that runs trusted documents only is copied', async () => {
+  const other = await build.token([chain])
+  const place = directoryPlace()
+  expect(await sync(trusted, other.secret, place)).toMatchObject({ code: 0, error: undefined })
+  expect(await place.read()).toEqual(source)
+})
 
-  test('and does not trust the documents of this client refuses it, even during a watch', async () => {
-    const message = 'Only trusted documents run here: send the documentId of one instead of a query.'
-    const body = JSON.stringify({ errors: [{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }] })
-    const url = await startProxy(path => path.startsWith('/graphql'), 403, body, trusted)
-    const { code, error } = await sync(url, secret, directoryPlace(), { watch: 1 })
-    expect([code, error]).toMatchObject([3, { message }])
-  })
+test('a service that does not trust the documents of this client refuses it, even during a watch', async () => {
+  const message = 'Only trusted documents run here: send the documentId of one instead of a query.'
+  const body = JSON.stringify({ errors: [{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }] })
+  const url = await startProxy(path => path.startsWith('/graphql'), 403, body, trusted)
+  const { code, error } = await sync(url, secret, directoryPlace(), { watch: 1 })
+  expect([code, error]).toMatchObject([3, { message }])
 })
 
 test('a cursor that the service does not know makes the reading begin again', async () => {
-  const place = postgresPlace(database.url)
+  const place = postgresPlace(databaseUrl)
   const stopAt = (event: SyncEvent) => event.event === 'progress' && event.received > 100
   expect((await sync(origin, secret, place, { stopAt })).code).toBe(130)
-  const changed = await database.platform`
+  const changed = await platform`
     update voucher_gateway_copy.sync_position
     set value = regexp_replace(value::text, '"cursor": "[^"]*"', '"cursor": "unknown"')::jsonb
     where value::text like '%"cursor": "%' returning key`
@@ -97,7 +95,7 @@ test.each([
   expect((await sync(url, other.secret, place)).code).toBe(0)
   const before = await place.read()
   await build.voucher(chain)
-  await projected(database.pool)
+  await projected(pool)
   isAway = true
   const { code, events } = await sync(url, other.secret, place)
   expect([code, events.filter(({ event }) => event === 'left')]).toEqual([3, []])

@@ -9,9 +9,8 @@ import { projected } from '../support/projected.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
 describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
-  const { database, build, origin, chain, venue, sold, token, copyIn } = await createWorld()
-  const { platform } = database
-  const place = placeOf(database.url)
+  const { build, origin, chain, venue, sold, token, copyIn, platform, url } = await createWorld()
+  const place = placeOf(url)
   const { run, expectInStep } = copyIn(place)
 
   test('has all records after the first pass, which a stop interrupts', async () => {
@@ -125,15 +124,14 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
 })
 
 test('a schema in PostgreSQL may have the name of a word of SQL', async () => {
-  const { database, copyIn } = await createWorld(1)
-  const { run, expectInStep } = copyIn(postgresPlace(database.url, '"user"'))
+  const { url, copyIn } = await createWorld(1)
+  const { run, expectInStep } = copyIn(postgresPlace(url, '"user"'))
   expect(await run({ schema: 'user' })).toMatchObject({ code: 0, error: undefined })
   await expectInStep()
 })
 
 test('a watch opens its copy again after an outage of the database', async () => {
-  const { database, origin, chain, token } = await createWorld(1)
-  const { platform } = database
+  const { origin, chain, token, platform } = await createWorld(1)
   const { url, address } = await createEmptyDatabase()
   const place = postgresPlace(url)
   const name = address.database
@@ -159,7 +157,7 @@ test('a watch opens its copy again after an outage of the database', async () =>
 })
 
 describe('a token', async () => {
-  const { database, build, origin, chain, venue } = await createWorld()
+  const { build, origin, chain, venue, platform } = await createWorld()
 
   test('without a permission gives a copy without that list', async () => {
     const { secret } = await build.token([chain], { permissions: ['view_vouchers', 'view_orders'] })
@@ -188,7 +186,7 @@ describe('a token', async () => {
     const { id, secret } = await build.token([chain, venue])
     const place = directoryPlace()
     expect((await sync(origin, secret, place)).code).toBe(0)
-    await database.platform`delete from gateway.token_tenant where token_id = ${id} and tenant_id = ${venue}`
+    await platform`delete from gateway.token_tenant where token_id = ${id} and tenant_id = ${venue}`
     await expect
       .poll(async () => (await sync(origin, secret, place)).events)
       .toContainEqual({ event: 'left', tenant: venue })

@@ -37,9 +37,8 @@ function damageOf({ to }: Place) {
 }
 
 describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
-  const { database, build, origin, chain, sold, copyIn } = await createWorld()
-  const { platform } = database
-  const place = placeOf(database.url)
+  const { build, origin, chain, sold, copyIn, platform, url } = await createWorld()
+  const place = placeOf(url)
   const damage = damageOf(place)
   const { run, expectInStep } = copyIn(place)
   const verify = () => run({ task: 'verify' })
@@ -52,7 +51,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect(events).toContainEqual({ event: 'would_read', tenant: chain, list, count: sold.length })
     expect(events.at(-1)).toEqual({ event: 'dry_run', tenants: 2, received: sold.length + 4, removed: 0 })
     expect(await run({ task: 'status' })).toMatchObject({ code: 1 })
-    const schemas = await database.platform`select from pg_namespace where nspname = ${schema}`
+    const schemas = await platform`select from pg_namespace where nspname = ${schema}`
     expect([existsSync(place.to.replace('sqlite:', '')), schemas.length]).toEqual([false, 0])
   })
 

@@ -6,8 +6,7 @@ import { startService } from '../support/service.ts'
 import { readPass } from './clients.ts'
 import { instanceOf, transports } from './lists.ts'
 
-const { database, build, client } = await startService()
-const { pool, platform } = database
+const { build, client, pool, platform } = await startService()
 const root = await build.tenant()
 const { secret } = await build.token([whole(root)])
 
