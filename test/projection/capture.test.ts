@@ -10,16 +10,13 @@ import { afterFile } from '../support/cleanups.ts'
 import { connect } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 import { makeNextStep, projected } from '../support/projected.ts'
-import { findRecordProblems } from '../support/record-problems.ts'
+import { expectProjected } from '../support/record-problems.ts'
 
 const login = `capture_shop_${randomBytes(4).toString('hex')}`
 const { templateDatabase, ...server } = inject('server')
 const admin = connect({ ...server, database: 'postgres' }, { max: 1, statementTimeoutMs: 60_000 })
 await admin.unsafe(`create role ${login} login`)
-afterFile(async () => {
-  await admin.unsafe(`drop role ${login}`)
-  await admin.end()
-})
+afterFile(() => admin.unsafe(`drop role ${login}`))
 
 type Platform = Awaited<ReturnType<typeof createPlatform>>
 
@@ -48,8 +45,7 @@ async function createPlatform() {
 
 /** Makes the steps, and expects the records to be as the sources. */
 async function expectEqual(owner: Pool): Promise<void> {
-  await projected(owner)
-  expect(await findRecordProblems(owner)).toEqual([])
+  await expectProjected(owner)
   const different = await owner`
     select id, source.reference as source, record.reference as record
     from (select id::bigint, tenant_id, reference, current_balance from purchased_voucher) source
@@ -189,9 +185,7 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
     expect(await owner`select from gateway.note where key in ('7', '8')`).toHaveLength(2)
   },
 
-  'tables whose names read alike, with their schemas or in their first 62 bytes, and a key that is called so': async ({
-    owner,
-  }) => {
+  'tables whose names read alike, with their schemas or in 62 bytes, and a key called so': async ({ owner }) => {
     const long = 'a_name_that_is_longer_than_names_of_functions_may_be_with_its_'
     await run(
       owner,

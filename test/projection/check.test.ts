@@ -4,14 +4,12 @@ import type { Sql } from '../../src/db/sql.ts'
 import { checkFigures, repairFigures } from '../../src/domain/figures/check.ts'
 import { checkSomeRecords, findRecordProblems } from '../../src/projection/check.ts'
 import { readStepState } from '../../src/projection/step-state.ts'
-import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
+import { expectProjected } from '../support/record-problems.ts'
 import { readSelect, writeUncaptured } from '../support/uncaptured.ts'
 
-const database = await createDatabase()
-const { pool, platform } = database
-const build = createBuilders(database)
+const { pool, platform, build } = await createDatabase()
 const tenant = await build.tenant()
 const vouchers = 2200
 await platform`
@@ -55,8 +53,7 @@ test.each<[string, () => Promise<unknown>]>([
   const differences = ['3', '4'].map(key => ({ key, columns: [], reason: 'Its entry differs.' }))
   expect(await findRecordProblems(pool)).toMatchObject([{ record: 'voucher', differences }])
   await check()
-  await projected(pool)
-  expect(await findRecordProblems(pool)).toEqual([])
+  await expectProjected(pool)
 })
 
 test('a scan of a mapping that lacks most rows stops, until an operator allows it or the mapping is right again (I9)', async () => {
@@ -161,8 +158,7 @@ test.each<[what: string, check: (sql: Sql) => Promise<unknown>]>([
   const [problem] = await findRecordProblems(pool)
   expect(problem).toMatchObject({ record: 'voucher', reason: expect.stringContaining('have no row in the source') })
   await platform`call gateway.allow_removals('voucher')`
-  await projected(pool)
-  expect(await findRecordProblems(pool)).toEqual([])
+  await expectProjected(pool)
   expect(await countRecords(pool)).toBe(0)
 })
 
@@ -170,8 +166,7 @@ test('verify names the types that steps have not compared', async () => {
   for (const change of ["select gateway.request_scan('customer', 'It is compared.')", 'truncate customer']) {
     await platform.unsafe(change)
     expect(await findRecordProblems(pool)).toMatchObject([{ record: 'customer', firstKeys: [] }])
-    await projected(pool)
-    expect(await findRecordProblems(pool)).toEqual([])
+    await expectProjected(pool)
   }
 })
 
@@ -208,8 +203,7 @@ test('a row that cannot be evaluated is found, and the check of other rows conti
 
   await writeUncaptured(platform, sql => sql`update purchased_voucher set current_balance = null where id = 2`)
   expect(await checkAll()).toEqual([])
-  await projected(pool)
-  expect(await findRecordProblems(pool)).toEqual([])
+  await expectProjected(pool)
 })
 
 test('heads that are not right are found, and corrected with a full pass, because clients may have missed changes', async () => {

@@ -62,7 +62,6 @@ const from = source.address
 const server = await startPackaged({ fsync: 'off' })
 afterFile(() => server.stop())
 const admin = connect(server, { max: 1, statementTimeoutMs: 60_000 })
-afterFile(() => admin.end({ timeout: 1 }))
 await admin.unsafe('create role shop login')
 
 let targets = 0
@@ -88,7 +87,6 @@ async function createMigrated(): Promise<Address> {
 function open(address: Address) {
   const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   const service = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
-  afterFile(() => Promise.all([owner, service].map(sql => sql.end({ timeout: 1 }))))
   return { owner, service }
 }
 
@@ -115,10 +113,7 @@ interface Expected {
  * Expects a restored database to serve the rows of the source and what is written from now on, and that a copy from before needs
  * a full pass.
  */
-async function expectServed(
-  address: Address,
-  { isDetected = true, hasTokens = true, uncaptured = 0 }: Expected = {},
-): Promise<void> {
+async function expectServed(address: Address, { isDetected = true, hasTokens = true, uncaptured = 0 }: Expected = {}) {
   const { owner, service } = open(address)
   await migrate(owner)
   const readEpoch = (sql: Pool) => sql`select epoch from gateway.sync_state`.then(([row]) => row?.epoch)

@@ -4,16 +4,13 @@ import { migrate } from '../../src/db/migration/migrate.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createSteps, makeStep } from '../../src/projection/step.ts'
 import { readStepState } from '../../src/projection/step-state.ts'
-import { createBuilders } from '../support/builders.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
-import { findRecordProblems } from '../support/record-problems.ts'
+import { expectProjected, findRecordProblems } from '../support/record-problems.ts'
 import { until } from '../support/until.ts'
 
-const database = await createDatabase()
-const { address, pool, platform } = database
-const build = createBuilders(database)
+const { address, pool, platform, build } = await createDatabase()
 const tenant = await build.tenant()
 const [voucher, other] = [await build.voucher(tenant), await build.voucher(tenant)]
 await projected(pool)
@@ -21,11 +18,6 @@ await projected(pool)
 let changes = 0
 const change = (sql: typeof platform, id = voucher) =>
   sql`update purchased_voucher set product_title = ${`Title ${++changes}`} where id = ${id}`
-
-async function expectEqual(): Promise<void> {
-  await projected(pool)
-  expect(await findRecordProblems(pool)).toEqual([])
-}
 
 /** Makes the last step twenty seconds old. */
 const stopSteps = () => platform`
@@ -38,7 +30,7 @@ test('a step gives later stamps when the clock was set back (I4)', async () => {
   await change(platform)
   await platform`delete from purchased_voucher where id = ${other}`
   const [{ former }] = await platform<[{ former: string }]>`select max(stamp)::text as former from gateway.step`
-  await expectEqual()
+  await expectProjected(pool)
   const later = await platform`
     select from (
       select max(stamp) as stamp from gateway.step union select max(updated_at) from gateway.removal
@@ -75,12 +67,11 @@ test('a step that finds the disk full rejects no key (I9)', async () => {
     create trigger fill_disk before insert or update on gateway.voucher for each row execute function fill_disk()`)
   await expect(makeStep(pool)).rejects.toMatchObject({ code: '53100' })
   await platform`drop function fill_disk cascade`
-  await expectEqual()
+  await expectProjected(pool)
 })
 
 test('after a step that exceeds the time limit, steps take fewer keys, and lose no change (I3)', async () => {
   const service = connect(address, { max: 2, statementTimeoutMs: 10_000, role: serviceRole })
-  onTestFinished(() => service.end({ timeout: 1 }))
   await platform.unsafe(`
     create function wait_for_disk() returns trigger language plpgsql as $$ begin
       perform pg_sleep(.003 * (select count(*) from written));

@@ -33,10 +33,7 @@ await execute(
   `create role ${login} login in role voucher_gateway`,
   `create role ${shop} login`,
 )
-afterFile(async () => {
-  await execute(admin, ...[owner, login, shop].map(name => `drop role ${name}`))
-  await admin.end()
-})
+afterFile(() => execute(admin, ...[owner, login, shop].map(name => `drop role ${name}`)))
 
 function execute(sql: Pool, ...statements: string[]) {
   return sql.unsafe(statements.join(';\n')).simple()
@@ -46,16 +43,8 @@ function execute(sql: Pool, ...statements: string[]) {
 async function createPlatform(...statements: string[]) {
   const database = `rights_${randomBytes(4).toString('hex')}`
   await admin.unsafe(`create database ${database} owner ${owner}`)
-  const opened: Pool[] = []
-  afterFile(async () => {
-    await Promise.all(opened.map(sql => sql.end({ timeout: 1 })))
-    await admin.unsafe(`drop database ${database} with (force)`)
-  })
-  const open = (user: string) => {
-    const sql = connect({ ...server, database, user }, { max: 1, statementTimeoutMs: 60_000 })
-    opened.push(sql)
-    return sql
-  }
+  afterFile(() => admin.unsafe(`drop database ${database} with (force)`))
+  const open = (user: string) => connect({ ...server, database, user }, { max: 1, statementTimeoutMs: 60_000 })
   const environmentOf = (user: string) => ({ DATABASE_URL: addressUrl({ ...server, database, user }) })
   const as = open(owner)
   await execute(as, 'grant create on schema public to public', ...statements)

@@ -5,14 +5,13 @@ import { checkSomeRecords, findRecordProblems } from '../../src/projection/check
 import { readStepState } from '../../src/projection/step-state.ts'
 import type { Reason } from '../../src/reasons.ts'
 import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
+import { expectProjected } from '../support/record-problems.ts'
 import { readSelect, writeUncaptured } from '../support/uncaptured.ts'
 
 const database = await createDatabase()
-const { pool, platform } = database
-const build = createBuilders(database)
+const { pool, platform, build } = database
 const tenant = await build.tenant()
 const voucher = await build.voucher(tenant, { product_slug: '7' })
 await build.voucher(tenant)
@@ -111,8 +110,7 @@ test.each([
   ],
 ])('a table that is %s is named until it is back, and delays no other source', async (_, lose) => {
   const database = await createDatabase()
-  const { pool, platform } = database
-  const build = createBuilders(database)
+  const { pool, platform, build } = database
   const { ask } = await createApp(database)
   const tenant = await build.tenant()
   const product = await build.product(tenant)
@@ -147,7 +145,6 @@ test.each([
     await platform.unsafe(`alter table spare.${table} set schema public`)
     // A table that was created again has no triggers: the service captures it.
     await expect.poll(readReasons, { timeout: 20_000 }).toEqual([])
-    await projected(pool)
-    expect(await findRecordProblems(pool)).toEqual([])
+    await expectProjected(pool)
   }
 })
