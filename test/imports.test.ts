@@ -51,12 +51,11 @@ const lineOf = new Map(lines.flatMap((line, index) => line.match(/\S+/g)!.map(na
 const nameOf = (file: string): string =>
   /^(?:db|domain|http)\/[a-z]+(?=\/)/.exec(file)?.[0] ?? /^[a-z-]+/.exec(file)?.[0] ?? file
 
-const imports = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter(file => /\.tsx?$/.test(file))
-  .flatMap(file => {
-    const paths = readFileSync(join('src', file), 'utf8').matchAll(/\b(?:from|import)\b[ (]'(\.[^']+)'/g)
-    return [...paths].map(([, path = '']) => ({ file, imported: join(dirname(file), path) }))
-  })
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => /\.tsx?$/.test(file))
+const imports = files.flatMap(file => {
+  const paths = readFileSync(join('src', file), 'utf8').matchAll(/\b(?:from|import)\b[ (]'(\.[^']+)'/g)
+  return [...paths].map(([, path = '']) => ({ file, imported: join(dirname(file), path) }))
+})
 
 it('every folder and file of src has a place in the order, and only these', () => {
   const names = new Set(imports.flatMap(({ file, imported }) => [nameOf(file), nameOf(imported)]))
@@ -88,4 +87,13 @@ it('the commands load the schema of GraphQL only when they need it, because it t
   }
   expect(loaded.size).toBeGreaterThan(80)
   expect([...loaded].filter(file => nameOf(file) === 'graphql')).toEqual([])
+})
+
+/** What our rules of lint (tools/*.grit) do not see. */
+it.each([
+  ['an export without a doc comment as its first statement', /^(?:\s|\/\/.*\n)*export (?!const|type|interface)/],
+  ['a doc comment of an export that begins with a tag', /\/\*\*[\s*]*@(?:(?!\*\/)[\s\S])*\*\/\s*export /],
+])('no source file has %s', (_, fault) => {
+  expect(files.length).toBeGreaterThan(100)
+  expect(files.filter(name => fault.test(readFileSync(join('src', name), 'utf8')))).toEqual([])
 })

@@ -3,15 +3,9 @@ import { expect, test } from 'vitest'
 import { nextRefresh } from '../../packages/dashboard/src/live.ts'
 import { mayBeWithin, type TreeTenant } from '../../packages/dashboard/src/tenants.ts'
 
-const tree: [id: string, parentId: string | null][] = [
-  ['1', null],
-  ['2', '1'],
-  ['3', '2'],
-  ['4', '1'],
-  ['9', '8'],
-]
-const tenants = new Map(
-  tree.map(([id, parentId]): [string, TreeTenant] => [id, { id, parentId, name: id, timeZone: 'UTC' }]),
+const parents: Record<string, string | null> = { 1: null, 2: '1', 3: '2', 4: '1', 9: '8' }
+const tenants = new Map<string, TreeTenant>(
+  Object.entries(parents).map(([id, parentId]) => [id, { id, parentId, name: id, timeZone: 'UTC' }]),
 )
 
 test.each([

@@ -1,6 +1,6 @@
 /** The address of a view, and the arithmetic of its periods. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { comparisons } from '../../packages/dashboard/src/comparison.ts'
 import {
   addDays,
@@ -46,106 +46,100 @@ function omitDropped({ by: _by, params = {}, ...rest }: Change, view: View): Cha
   return { ...rest, params: { ...view.params, ...Object.fromEntries(kept) } }
 }
 
-describe('the address', () => {
-  test('without parameters shows the last twelve months of the tenant, with those below', () => {
-    const year = { period: 'last-12-months', from: '2025-12-01', to: today, by: 'MONTH' }
-    expect(read('', '7')).toMatchObject({ tenant: '7', withDescendants: true, ...year, isLive: true, currency: null })
-  })
-
-  test('reproduces every view that changes lead to', () => {
-    const steps = fc.array(fc.oneof(change, days), { minLength: 1, maxLength: 4 })
-    fc.assert(
-      fc.property(steps, changes => {
-        let view: View = read('')
-        for (const next of changes) {
-          view = read(hrefOf(view, next))
-          expect(view).toMatchObject('from' in next ? next : omitDropped(next, view))
-          expect(read(hrefOf(view))).toEqual(view)
-          expect(isIntervalAllowed(view, view.by)).toBe(true)
-        }
-      }),
-    )
-  })
-
-  test.each<[string, Partial<View>, ...faults: string[]]>([
-    ['?tenant=1&period=this-year&currency=gbp', { period: 'this-year', currency: 'GBP' }],
-    ['?tenant=0', { tenant: '1' }, '“0”'],
-    ['?tenant=1%20or%201', { tenant: '1' }, '“1 or 1”'],
-    ['?period=ever', { period: 'last-12-months' }, '“ever”'],
-    ['?from=2026-02-30&to=2026-03-01', { period: 'last-12-months' }, 'Give both days'],
-    ['?to=2026-03-01', { period: 'last-12-months' }, 'Give both days'],
-    ['?from=2026-03-02&to=2026-03-01&currency=pounds', { currency: null }, 'must not be after', '“pounds”'],
-    ['?from=1900-01-01&to=2026-03-01', { period: 'last-12-months' }, '400'],
-    ['?from=2026-03-01&to=2026-03-01', { period: 'custom', from: '2026-03-01', to: '2026-03-01', by: 'DAY' }],
-    ['?from=2020-01-01&to=2026-03-01&by=day', { by: 'MONTH' }],
-    ['?by=hour', { by: 'MONTH' }],
-    ['?compare=none', { comparison: 'none', compared: null }],
-    ['?compare=before', { comparison: 'before', compared: { from: '2024-12-09', to: '2025-11-30' } }],
-    ['?compare=ever', { comparison: 'last-year' }, '“ever”'],
-    ['?below=yes', { withDescendants: true }],
-  ])('with %s shows what can be shown, and says what is not valid', (search, expected, ...faults) => {
-    expect(read(search)).toMatchObject(expected)
-    expect(readAddress(search).faults).toEqual(faults.map(words => expect.stringContaining(words)))
-  })
-
-  test('of another tenant names no voucher and no page of a table', () => {
-    const view = read('?tenant=1&voucher=Vjox&after=x&period=this-year&zone=UTC')
-    expect(hrefOf(view, { tenant: '2' })).toBe('?tenant=2&period=this-year')
-    expect(hrefOf(view, { params: { after: '', tenant: '9' } })).toBe(
-      '?tenant=1&period=this-year&zone=UTC&voucher=Vjox',
-    )
-  })
-
-  test.each<Change>([
-    { withDescendants: false },
-    { currency: 'EUR' },
-    { timeZone: 'Asia/Tokyo' },
-    { tenant: '2' },
-    { period: 'today' },
-    { from: '2026-01-01', to: '2026-01-31' },
-  ])('names no place in a list that changes with %o', other => {
-    const view = read('?tenant=1&after=x&before=y&currency=GBP&table=vouchers')
-    expect(read(hrefOf(view, { by: 'WEEK', currency: 'GBP' })).params).toMatchObject({ after: 'x', before: 'y' })
-    const { after, before } = read(hrefOf(view, other)).params
-    expect([after, before]).toEqual([undefined, undefined])
-    expect(read(hrefOf(view, { ...other, params: { after: 'z' } })).params.after).toBe('z')
-  })
-
-  test('of another period has the default interval of that period', () => {
-    const weeks = read('?tenant=1&period=this-year&by=week')
-    expect(read(hrefOf(weeks, { currency: 'EUR' })).by).toBe('WEEK')
-    expect(read(hrefOf(weeks, { period: 'last-30-days' })).by).toBe('DAY')
-    expect(read(hrefOf(weeks, { from: '2024-01-01', to: '2025-12-31' })).by).toBe('MONTH')
-  })
+test('an address without parameters shows the last twelve months of the tenant, with those below', () => {
+  const year = { period: 'last-12-months', from: '2025-12-01', to: today, by: 'MONTH' }
+  expect(read('', '7')).toMatchObject({ tenant: '7', withDescendants: true, ...year, isLive: true, currency: null })
 })
 
-describe('a period', () => {
-  test('of a name ends today, or before the present month, quarter or year', () => {
-    const daysOn = (day: string) => presets.map(preset => Object.values(daysOf(preset, day)).join(' '))
-    expect(daysOn('2026-03-31')).toEqual([
-      ...['2026-03-31 2026-03-31', '2026-03-25 2026-03-31', '2026-03-02 2026-03-31', '2026-03-01 2026-03-31'],
-      ...['2026-02-01 2026-02-28', '2026-01-01 2026-03-31', '2025-10-01 2025-12-31', '2026-01-01 2026-03-31'],
-      ...['2025-01-01 2025-12-31', '2025-04-01 2026-03-31'],
-    ])
-  })
+test('the address reproduces every view that changes lead to', () => {
+  const steps = fc.array(fc.oneof(change, days), { minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(steps, changes => {
+      let view: View = read('')
+      for (const next of changes) {
+        view = read(hrefOf(view, next))
+        expect(view).toMatchObject('from' in next ? next : omitDropped(next, view))
+        expect(read(hrefOf(view))).toEqual(view)
+        expect(isIntervalAllowed(view, view.by)).toBe(true)
+      }
+    }),
+  )
+})
 
-  test('has weeks that begin on Monday; the first and last week are cut at the ends of the period', () => {
-    expect(countIntervals({ from: '2026-11-22', to: '2026-11-23' }, 'WEEK')).toBe(2)
-    expect(countIntervals({ from: '2026-11-23', to: '2026-11-29' }, 'WEEK')).toBe(1)
-    expect(countIntervals({ from: '2026-01-31', to: '2026-02-01' }, 'MONTH')).toBe(2)
-    expect(countIntervals({ from: '2024-02-28', to: '2024-03-01' }, 'DAY')).toBe(3)
-  })
+test.each<[string, Partial<View>, ...faults: string[]]>([
+  ['?tenant=1&period=this-year&currency=gbp', { period: 'this-year', currency: 'GBP' }],
+  ['?tenant=0', { tenant: '1' }, '“0”'],
+  ['?tenant=1%20or%201', { tenant: '1' }, '“1 or 1”'],
+  ['?period=ever', { period: 'last-12-months' }, '“ever”'],
+  ['?from=2026-02-30&to=2026-03-01', { period: 'last-12-months' }, 'Give both days'],
+  ['?to=2026-03-01', { period: 'last-12-months' }, 'Give both days'],
+  ['?from=2026-03-02&to=2026-03-01&currency=pounds', { currency: null }, 'must not be after', '“pounds”'],
+  ['?from=1900-01-01&to=2026-03-01', { period: 'last-12-months' }, '400'],
+  ['?from=2026-03-01&to=2026-03-01', { period: 'custom', from: '2026-03-01', to: '2026-03-01', by: 'DAY' }],
+  ['?from=2020-01-01&to=2026-03-01&by=day', { by: 'MONTH' }],
+  ['?by=hour', { by: 'MONTH' }],
+  ['?compare=none', { comparison: 'none', compared: null }],
+  ['?compare=before', { comparison: 'before', compared: { from: '2024-12-09', to: '2025-11-30' } }],
+  ['?compare=ever', { comparison: 'last-year' }, '“ever”'],
+  ['?below=yes', { withDescendants: true }],
+])('the address %s shows what can be shown, and says what is not valid', (search, expected, ...faults) => {
+  expect(read(search)).toMatchObject(expected)
+  expect(readAddress(search).faults).toEqual(faults.map(words => expect.stringContaining(words)))
+})
 
-  test('is shown by day up to two months, and then by month', () => {
-    expect(usualInterval({ from: '2026-01-01', to: '2026-03-03' })).toBe('DAY')
-    expect(usualInterval({ from: '2026-01-01', to: '2026-03-04' })).toBe('MONTH')
-  })
+test('the address of another tenant names no voucher and no page of a table', () => {
+  const view = read('?tenant=1&voucher=Vjox&after=x&period=this-year&zone=UTC')
+  expect(hrefOf(view, { tenant: '2' })).toBe('?tenant=2&period=this-year')
+  expect(hrefOf(view, { params: { after: '', tenant: '9' } })).toBe('?tenant=1&period=this-year&zone=UTC&voucher=Vjox')
+})
 
-  test('begins and ends with the days of a time zone', () => {
-    const at = new Date('2026-11-22T20:00:00Z')
-    expect(dayIn('Asia/Kolkata', at)).toBe('2026-11-23')
-    expect(dayIn('America/New_York', at)).toBe('2026-11-22')
-    expect(dayIn('Nowhere/Else', at)).toBe('2026-11-22')
-    expect([isDay('2026-02-29'), isDay('2024-02-29'), isDay('0202-01-01')]).toEqual([false, true, false])
-  })
+test.each<Change>([
+  { withDescendants: false },
+  { currency: 'EUR' },
+  { timeZone: 'Asia/Tokyo' },
+  { tenant: '2' },
+  { period: 'today' },
+  { from: '2026-01-01', to: '2026-01-31' },
+])('the address names no place in a list that changes with %o', other => {
+  const view = read('?tenant=1&after=x&before=y&currency=GBP&table=vouchers')
+  expect(read(hrefOf(view, { by: 'WEEK', currency: 'GBP' })).params).toMatchObject({ after: 'x', before: 'y' })
+  const { after, before } = read(hrefOf(view, other)).params
+  expect([after, before]).toEqual([undefined, undefined])
+  expect(read(hrefOf(view, { ...other, params: { after: 'z' } })).params.after).toBe('z')
+})
+
+test('the address of another period has the default interval of that period', () => {
+  const weeks = read('?tenant=1&period=this-year&by=week')
+  expect(read(hrefOf(weeks, { currency: 'EUR' })).by).toBe('WEEK')
+  expect(read(hrefOf(weeks, { period: 'last-30-days' })).by).toBe('DAY')
+  expect(read(hrefOf(weeks, { from: '2024-01-01', to: '2025-12-31' })).by).toBe('MONTH')
+})
+
+test('a period of a name ends today, or before the present month, quarter or year', () => {
+  const daysOn = (day: string) => presets.map(preset => Object.values(daysOf(preset, day)).join(' '))
+  expect(daysOn('2026-03-31')).toEqual([
+    ...['2026-03-31 2026-03-31', '2026-03-25 2026-03-31', '2026-03-02 2026-03-31', '2026-03-01 2026-03-31'],
+    ...['2026-02-01 2026-02-28', '2026-01-01 2026-03-31', '2025-10-01 2025-12-31', '2026-01-01 2026-03-31'],
+    ...['2025-01-01 2025-12-31', '2025-04-01 2026-03-31'],
+  ])
+})
+
+test('a period has weeks that begin on Monday; the first and last week are cut at the ends of the period', () => {
+  expect(countIntervals({ from: '2026-11-22', to: '2026-11-23' }, 'WEEK')).toBe(2)
+  expect(countIntervals({ from: '2026-11-23', to: '2026-11-29' }, 'WEEK')).toBe(1)
+  expect(countIntervals({ from: '2026-01-31', to: '2026-02-01' }, 'MONTH')).toBe(2)
+  expect(countIntervals({ from: '2024-02-28', to: '2024-03-01' }, 'DAY')).toBe(3)
+})
+
+test('a period is shown by day up to two months, and then by month', () => {
+  expect(usualInterval({ from: '2026-01-01', to: '2026-03-03' })).toBe('DAY')
+  expect(usualInterval({ from: '2026-01-01', to: '2026-03-04' })).toBe('MONTH')
+})
+
+test('a period begins and ends with the days of a time zone', () => {
+  const at = new Date('2026-11-22T20:00:00Z')
+  expect(dayIn('Asia/Kolkata', at)).toBe('2026-11-23')
+  expect(dayIn('America/New_York', at)).toBe('2026-11-22')
+  expect(dayIn('Nowhere/Else', at)).toBe('2026-11-22')
+  expect([isDay('2026-02-29'), isDay('2024-02-29'), isDay('0202-01-01')]).toEqual([false, true, false])
 })

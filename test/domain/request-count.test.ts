@@ -9,8 +9,7 @@ import { startService } from '../support/service.ts'
 import { tokenRecordsOf } from '../support/token-records.ts'
 import { until } from '../support/until.ts'
 
-const { database, build } = await startService()
-const { pool, platform } = database
+const { database, build, pool, platform } = await startService()
 const { countsOf, errorsOf } = tokenRecordsOf(database)
 const tenantId = await build.tenant({ name: 'World' })
 

@@ -12,8 +12,7 @@ import { permissionNames } from '../../src/domain/token/permission.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 
-const { database, build, client } = await startService()
-const { pool } = database
+const { build, client, pool } = await startService()
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
 

@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest'
 import { createTokenDirectory } from '../../src/domain/token/directory.ts'
 import { getToken, type Token } from '../../src/domain/token/token.ts'
-import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 
-const database = await createDatabase()
-const { pool, platform } = database
-const build = createBuilders(database)
+const { pool, platform, build } = await createDatabase()
 
 async function made(directory: ReturnType<typeof createTokenDirectory>): Promise<Token> {
   const { secret } = await build.token([])

@@ -341,18 +341,12 @@ const Named = new GraphQLInterfaceType({
   resolveType: value => (value instanceof ThingB ? 'B' : 'A'),
 })
 
-const A: GraphQLObjectType = new GraphQLObjectType({
-  name: 'A',
-  interfaces: [Named],
-  fields: () => fieldsOf(Thing.prototype),
-})
+/** Defines a type of things. */
+const typeOf = (name: string, { prototype }: typeof Thing): GraphQLObjectType =>
+  new GraphQLObjectType({ name, interfaces: [Named], fields: () => fieldsOf(prototype) })
 
-/** A type that checks its objects. */
-const B: GraphQLObjectType = new GraphQLObjectType({
-  name: 'B',
-  interfaces: [Named],
-  fields: () => fieldsOf(ThingB.prototype),
-})
+const A = typeOf('A', Thing)
+const B = typeOf('B', ThingB)
 
 const RowType: GraphQLObjectType = new GraphQLObjectType({
   name: 'Row',

@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { startReceiver } from './receiver.ts'
 
-const { build, database } = await startService()
+const { build, pool } = await startService()
 const receiver = await startReceiver()
 const { port } = new URL(receiver.url)
 const message = { id: 'evt_1', type: 'test', body: '{}' }
@@ -53,13 +53,13 @@ test('a network that is named is reached, and no other one', async () => {
 
 test('a service without WEBHOOK_NETWORKS sends nothing to this machine, and its log says why', async () => {
   const tenant = await build.tenant()
-  await projected(database.pool)
+  await projected(pool)
   const token = await build.token([whole(tenant)])
   const before = receiver.received.length
-  const { id } = await createEndpoint(database.pool, tester, token.id, receiver.url)
+  const { id } = await createEndpoint(pool, tester, token.id, receiver.url)
   await build.voucher(tenant)
-  await until('a failure', async () => (await getEndpoint(database.pool, id)).failingSince)
-  expect((await listDeliveries(database.pool, id, 1))[0]).toMatchObject({ status: null, error: refused })
+  await until('a failure', async () => (await getEndpoint(pool, id)).failingSince)
+  expect((await listDeliveries(pool, id, 1))[0]).toMatchObject({ status: null, error: refused })
   expect(receiver.received.length).toBe(before)
 })
 
@@ -71,7 +71,7 @@ test.each([
   ['partner.example.com', 'Give a URL'],
 ])('the URL %s is refused, and the message names the remedy: %s', async (url, part) => {
   const { id } = await build.token([])
-  await expect(createEndpoint(database.pool, tester, id, url)).rejects.toMatchObject({
+  await expect(createEndpoint(pool, tester, id, url)).rejects.toMatchObject({
     fieldErrors: { url: [expect.stringContaining(part)] },
   })
 })

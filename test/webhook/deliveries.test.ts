@@ -15,12 +15,11 @@ import { until } from '../support/until.ts'
 import { answerWith, breakConnection, type Received, startReceiver } from './receiver.ts'
 
 const key = randomBytes(32)
-const { build, client, database } = await startService({
+const { build, client, pool, platform } = await startService({
   WEBHOOK_NETWORKS: '127.0.0.0/8',
   WEBHOOK_KEY: key.toString('hex'),
   PUBLIC_URL: 'https://gateway.example.com',
 })
-const { pool, platform } = database
 const parent = await build.tenant()
 const tenant = await build.tenant({ parent_id: parent })
 const foreign = await build.tenant()

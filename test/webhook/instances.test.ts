@@ -7,7 +7,7 @@ import { createEndpoint } from '../../src/domain/event/endpoint.ts'
 import { createHeadFeed } from '../../src/domain/event/head-feed.ts'
 import { createWebhookSender } from '../../src/webhook/sender.ts'
 import { createApp } from '../support/app.ts'
-import { createBuilders, tester, whole } from '../support/builders.ts'
+import { tester, whole } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
@@ -68,8 +68,7 @@ function startSender(pool: Pool) {
 
 test('a process that lost its lease sends no event, and later begins where its successor ended', async () => {
   const database = await createDatabase()
-  const { pool, platform } = database
-  const build = createBuilders(database)
+  const { pool, platform, build } = database
   const tenant = await build.tenant()
   const token = await build.token([whole(tenant)])
   const { id } = await createEndpoint(pool, tester, token.id, 'https://partner.example.com/hook')
