@@ -127,7 +127,7 @@ async function createTree() {
   return { top, middle, parent, child, ofTop, ofMiddle, reported }
 }
 
-test('a parent and its child are deleted', async () => {
+test('a tenant and the one below it are deleted together, and both are reported', async () => {
   const { middle, parent, child, ofTop, reported } = await createTree()
   const remove = () =>
     platform`with gone as (delete from tenant where id = ${parent}) delete from tenant where id = ${child}`

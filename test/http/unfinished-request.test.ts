@@ -76,7 +76,7 @@ const cases = requests.flatMap(([name, line, headers, status]) =>
     .map(([framing, body]) => ({ name, framing, line, headers, status, body })),
 )
 
-test.concurrent.each(cases)('$name, $framing: the connection is closed', async ({ line, headers, status, body }) => {
+test.concurrent.each(cases)('$name, $framing: closed with an unread body', async ({ line, headers, status, body }) => {
   const response = await sendSlowly(headOf(line, [...headers, body.header]), body)
   expect(response).toEqual({ status, connection: 'close', complete: true })
 })

@@ -46,7 +46,7 @@ it.each<[object, string[]]>([
   [{ text: '00%' }, ['Spa 100%']],
   [{ categoryId: String(category) }, ['Tea for two', 'Überraschung']],
   [{ categoryId: globalId('Category', category) }, ['Tea for two', 'Überraschung']],
-])('finds what %j says', async (filter, titles) => {
+])('finds the products that %j says', async (filter, titles) => {
   expect((await namesOf({ list: 'catalogVouchers', filter })).sort()).toEqual([...titles].sort())
 })
 
@@ -57,7 +57,7 @@ it.each<[string, 'ASC' | 'DESC', object, string[]]>([
   ['PRICE', 'DESC', { currency: 'EUR' }, ['Spa 100%', 'tea', 'Überraschung']],
   ['SORT_ORDER', 'ASC', {}, ['Spa 100%', 'tea', 'Tea for two', 'Überraschung']],
   ['SORT_ORDER', 'DESC', { isMonetary: false }, ['Überraschung', 'Tea for two', 'tea']],
-])('are ordered by %s %s with %j', async (field, direction, filter, titles) => {
+])('products are ordered by %s %s with %j', async (field, direction, filter, titles) => {
   expect(await namesOf({ list: 'catalogVouchers', filter, orderBy: { field, direction } })).toEqual(titles)
 })
 
@@ -69,7 +69,7 @@ it.each<[object, string[]]>([
   [{ text: '@LEE' }, ['bob@lee.example']],
   [{ text: 'b_' }, ['b_1@x.example']],
   [{ text: 'ñandú', source: 'fair' }, ['jose@x.example']],
-])('finds what %j says', async (filter, emails) => {
+])('finds the signups that %j says', async (filter, emails) => {
   expect(await namesOf({ list: 'marketingSignups', filter })).toEqual(emails)
 })
 
@@ -78,11 +78,11 @@ it.each<[string, 'ASC' | 'DESC', string[]]>([
   ['CONSENTED_AT', 'DESC', ['ann@x.example', 'jose@x.example', 'b_1@x.example', 'bob@lee.example']],
   ['NAME', 'ASC', ['ann@x.example', 'bob@lee.example', 'jose@x.example', 'b_1@x.example']],
   ['NAME', 'DESC', ['jose@x.example', 'bob@lee.example', 'ann@x.example', 'b_1@x.example']],
-])('are ordered by %s %s', async (field, direction, emails) => {
+])('signups are ordered by %s %s', async (field, direction, emails) => {
   expect(await namesOf({ list: 'marketingSignups', orderBy: { field, direction } })).toEqual(emails)
 })
 
-it('have a source of any length', async () => {
+it('signups have a source of any length', async () => {
   const tenantId = await build.tenant()
   const token = await build.token([tenantId])
   const long = randomBytes(5_000).toString('hex')
