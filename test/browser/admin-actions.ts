@@ -31,7 +31,6 @@ export async function pickTenant(page: Page, part: string, name: string): Promis
   await page.getByLabel(`Reach for ${name}`).waitFor()
 }
 
-/** The secret that the page shows. */
 export async function secretOn(page: Page): Promise<string> {
   await page.getByRole('heading', { name: 'The token is created' }).waitFor()
   return (await page.locator('#secret').textContent()) ?? ''

@@ -29,7 +29,6 @@ type Site = Awaited<ReturnType<typeof open>>
 /** A page: its name, its path, and for the answer to a form the texts that are typed into it and the button that sends it. */
 type Row = [name: string, path: string, fields?: Record<string, string>, button?: string]
 
-/** Looks at pages in their order. */
 async function lookAt({ page, origin }: Site, rows: readonly Row[]): Promise<void> {
   for (const [name, path, fields = {}, button] of rows) {
     await page.goto(origin + path)

@@ -4,8 +4,7 @@ import { createAccount, root } from '../admin/support.ts'
 import { pickTenant, secretOn, signIn, tokenIdOf } from './admin-actions.ts'
 import { openPage, startSite } from './site.ts'
 
-const { database, build, origin, browser } = await startSite()
-const { pool } = database
+const { database, build, origin, browser, pool } = await startSite()
 await createAccount(database)
 const mill = await build.tenant({ name: 'The Old Mill' })
 

@@ -9,7 +9,8 @@ import { downloadCsv, hold, intercept, openDashboard, tables } from './dashboard
 import { look } from './look.ts'
 import { startSite } from './site.ts'
 
-const { database, build, origin, browser } = await startSite()
+const site = await startSite()
+const { build, origin, pool, platform } = site
 
 const sell = (tenant: number, product: number, value: number, day: string, currency = 'GBP') =>
   build.sale(tenant, value, day, { product_id: product, currency })
@@ -30,11 +31,7 @@ await createSeller(group, 'Elm', [5, 6], 'EUR')
 const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
 const firstHalf = 'from=2024-01-01&to=2024-06-30'
-/** Waits until the figures have all changes, then opens the dashboard. */
-async function open(query: string, token = secret) {
-  await projected(database.pool)
-  return openDashboard(browser, origin, query, token)
-}
+const open = (query: string, token = secret) => openDashboard(site, query, token)
 
 const sold = (page: Page, amount: string) =>
   page.locator('.figure-card').first().getByText(amount, { exact: true }).waitFor()
@@ -107,7 +104,7 @@ test('without a connection the last figures stay with their time, and current fi
   ])
 
   await sell(shop, product, 5, '2024-03-01')
-  await projected(database.pool)
+  await projected(pool)
   await page.context().setOffline(false)
   await sold(page, '£15.00')
   await notice.waitFor({ state: 'detached' })
@@ -170,11 +167,9 @@ test('a list of products that is cut at its limit has a note, and so has its fil
 })
 
 test('figures that are old are shown with their age, by the clock of the service', async () => {
-  await projected(database.pool)
   // The browser's clock is a day ahead: it does not count.
-  const { page } = await openDashboard(browser, origin, `tenant=${alder}&${firstHalf}`, secret, {
-    clock: Date.now() + 86_400_000,
-  })
+  const clock = Date.now() + 86_400_000
+  const { page } = await openDashboard(site, `tenant=${alder}&${firstHalf}`, secret, { clock })
   const notice = page.locator('.figures').getByRole('status').filter({ hasText: 'old when they were read' })
   await sold(page, '£10.00')
   expect(await notice.count()).toBe(0)
@@ -195,12 +190,12 @@ test('figures that are old are shown with their age, by the clock of the service
 
 test('during the first fill it says so, and shows them as soon as it finds them', async () => {
   // A clock that is installed in an open page says 1970 for a moment, and the dashboard asks for the figures of that day.
-  const { page } = await openDashboard(browser, origin, `tenant=${alder}&${firstHalf}`, secret, { clock: Date.now() })
+  const { page } = await openDashboard(site, `tenant=${alder}&${firstHalf}`, secret, { clock: Date.now() })
   await sold(page, '£10.00')
   // As a transaction that makes a long step holds them.
-  await database.platform.begin(async sql => {
+  await platform.begin(async sql => {
     await sql`lock table gateway.step_lock in exclusive mode`
-    await database.platform`update gateway.step set is_complete = false`
+    await platform`update gateway.step set is_complete = false`
     const waits = page.getByRole('status').filter({ hasText: 'The records are being written for the first time.' })
     await page.getByLabel('To', { exact: true }).fill('2024-12-31')
     await page.getByRole('button', { name: 'Show', exact: true }).click()
@@ -210,7 +205,7 @@ test('during the first fill it says so, and shows them as soon as it finds them'
     expect(await page.getByRole('alert').count()).toBe(0)
     await look(page, 'dashboard-counting')
   })
-  await projected(database.pool)
+  await projected(pool)
   await page.clock.runFor(20_000)
   await page.getByText('The records are being written for the first time.').waitFor({ state: 'detached' })
 })

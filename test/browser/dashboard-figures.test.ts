@@ -2,24 +2,20 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { whole } from '../support/builders.ts'
-import { projected } from '../support/projected.ts'
 import { downloadCsv, openDashboard, table, tables } from './dashboard-page.ts'
 import { look, saveScreenshot, takesScreenshots } from './look.ts'
 import { startSite } from './site.ts'
 
-const { database, build, origin, browser } = await startSite()
-const { platform } = database
+const site = await startSite()
+const { build, origin, platform } = site
 await loadDemo(platform, { scale: 1 })
 
 /** The group of the demo data, with the tenants below it. */
 const group = 1
 const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
-/** Waits until the figures have all changes, then opens the dashboard. */
-async function open(query = '', token = secret, tenant: number | string = group) {
-  await projected(database.pool)
-  return openDashboard(browser, origin, `tenant=${tenant}&${query}`, token)
-}
+const open = (query = '', token = secret, tenant: number | string = group) =>
+  openDashboard(site, `tenant=${tenant}&${query}`, token)
 
 const textOf = async (page: Page, name: string) =>
   (await table(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
@@ -29,7 +25,6 @@ const card = async (page: Page, name: string) => (await cardOf(page, name).inner
 const count = (number: number) => new Intl.NumberFormat('en-GB').format(number)
 const params = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
-/** The tenants of the group. */
 const inGroup = platform`tenant_id in (
   with recursive below as (select id from tenant where id = ${group}
     union all select t.id from tenant t join below on t.parent_id = below.id)

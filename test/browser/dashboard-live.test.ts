@@ -8,7 +8,8 @@ import { openDashboard, tables } from './dashboard-page.ts'
 import { look } from './look.ts'
 import { startSite } from './site.ts'
 
-const { database, build, origin, browser } = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
+const site = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
+const { build, pool } = site
 const shop = await build.tenant({ name: 'Shop' })
 const product = await build.product(shop, { title: 'Tea' })
 
@@ -22,10 +23,9 @@ let sold = 0
 for (let number = 1; number <= 26; number++) await sell()
 
 async function open() {
-  await projected(database.pool)
   const { secret } = await build.token([shop], { rateLimit: 100_000 })
   const query = `tenant=${shop}&from=2024-01-01&to=2024-06-30&table=vouchers&sort=-purchased`
-  const { page } = await openDashboard(browser, origin, query, secret)
+  const { page } = await openDashboard(site, query, secret)
   const counter = { figures: 0 }
   page.on('request', request => {
     if (request.postData()?.includes(DashboardFigures.id)) counter.figures++
@@ -60,7 +60,7 @@ test('a sale appears within two seconds, and scroll, focus and the page of the l
   const place = await placeOf()
   const reference = await sell()
   const committedAt = performance.now()
-  await projected(database.pool)
+  await projected(pool)
   await showsAll(page, 2_000)
   await tables(page).getByText(reference, { exact: true }).waitFor({ timeout: 2_000 })
   expect(performance.now() - committedAt).toBeLessThan(2_000)
@@ -75,7 +75,7 @@ test('a sale appears within two seconds, and scroll, focus and the page of the l
   await until('the second page', async () => (await row.count()) === 2)
   const rows = await row.allInnerTexts()
   await sell()
-  await projected(database.pool)
+  await projected(pool)
   await showsAll(page, 2_000)
   expect(await row.allInnerTexts()).toEqual(rows)
 })
@@ -89,7 +89,7 @@ test.each([
   await stop(page)
   const [before, { figures }] = [await headline(page), { ...counter }]
   await sell()
-  await projected(database.pool)
+  await projected(pool)
   await showsAll(witness.page, 2_000)
   expect(await headline(page)).toBe(before)
   expect(counter.figures).toBe(figures)

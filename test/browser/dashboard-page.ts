@@ -1,8 +1,8 @@
-/** Helpers of the dashboard's tests for its page. */
 import { readFile } from 'node:fs/promises'
 import { parse } from 'csv-parse/sync'
-import type { Browser, Page, Route } from 'playwright-core'
-import { openPage } from './site.ts'
+import type { Page, Route } from 'playwright-core'
+import { projected } from '../support/projected.ts'
+import { openPage, type Site } from './site.ts'
 
 /** Types a token into the sign-in. */
 export async function enterToken(page: Page, token: string): Promise<void> {
@@ -11,18 +11,18 @@ export async function enterToken(page: Page, token: string): Promise<void> {
 }
 
 /**
- * Opens the dashboard as `openPage` does, and types the token.
+ * Opens the dashboard as `openPage` does, when the figures have all changes, and types the token.
  *
  * @param token null: none is typed
  * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: the time of the machine
  */
 export async function openDashboard(
-  browser: Browser,
-  origin: string,
+  { browser, origin, pool }: Site,
   query: string,
   token: string | null,
   { clock }: { clock?: number } = {},
 ) {
+  await projected(pool)
   // The browser itself reports failed requests, which some tests provoke.
   const opened = await openPage(browser, 'about:blank', { expected: /status of [45]\d\d|ERR_/ })
   const { page } = opened

@@ -2,25 +2,27 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { listTokens } from '../../src/domain/token/list.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
 import { createAccount } from '../admin/support.ts'
 import { tester, whole } from '../support/builders.ts'
 import { signIn } from './admin-actions.ts'
-import { enterToken, openDashboard, rateLimited } from './dashboard-page.ts'
+import { enterToken, openDashboard, rateLimited, table } from './dashboard-page.ts'
 import { look } from './look.ts'
 import { keptBeyondTab, startSite } from './site.ts'
 
-const { database, build, origin, browser } = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
+const site = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
+const { build, origin, pool, platform } = site
 // Its operations are trusted documents: it needs no others.
 const group = await build.tenant({ name: 'Hollis Leisure' })
 const north = await build.tenant({ name: 'Hollis North', parent_id: group })
 const mill = await build.tenant({ name: 'The Old Mill', parent_id: north, time_zone: 'Asia/Kolkata' })
 const bistro = await build.tenant({ name: 'Bistro Verde' })
-await createAccount(database)
+await createAccount(site)
 const vouchers = ['view_vouchers', 'view_orders'] as const
 
 const { secret } = await build.token([whole(group), whole(bistro)], { name: 'Viewer', permissions: [...vouchers] })
 
-const open = (query = '', token: string | null = secret) => openDashboard(browser, origin, query, token)
+const open = (query = '', token: string | null = secret) => openDashboard(site, query, token)
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
 const tree = (page: Page) => page.getByRole('list', { name: 'Tenants', exact: true })
@@ -117,7 +119,7 @@ test('a link to a tenant opens the tree down to it; one that the token may not s
 
 test('with a thousand tenants, the tree loads opened levels and the way down to a link, and a search finds all', async () => {
   const large = await build.tenant({ name: 'Level 1' })
-  await database.platform`
+  await platform`
     insert into tenant (parent_id, name)
     select ${large}, 'Branch ' || to_char(number, 'FM0000') from generate_series(1, 1000) number`
   let deepest = large
@@ -143,7 +145,7 @@ test('an administrator opens it with a token that is in no address and not in th
   await page.getByRole('button', { name: 'Open the dashboard' }).last().click()
   await page.waitForURL(/\/dashboard(\?|$)/)
   await page.getByText('Dashboard of root@example.com').waitFor()
-  const [token] = (await listTokens(database.pool, { limit: 1 })).rows
+  const [token] = (await listTokens(pool, { limit: 1 })).rows
   const typed = await page.evaluate<string>(`sessionStorage.getItem('voucher-gateway:token')`)
   expect(typed).toMatch(/^vgw_/)
   expect(typed.startsWith(token!.hint.slice(0, 8))).toBe(true)
@@ -154,7 +156,7 @@ test('an administrator opens it with a token that is in no address and not in th
 
   await page.goForward()
   await page.getByText('Dashboard of root@example.com').waitFor()
-  await revokeToken(database.pool, tester, token!.id)
+  await revokeToken(pool, tester, token!.id)
   await page.getByRole('alert').getByText('not valid any more').waitFor()
   expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}')
 })
@@ -198,6 +200,72 @@ test('the page names the permission that a token lacks', async () => {
   await page.waitForLoadState('networkidle')
   expect(await page.locator('.warning').count()).toBe(1)
   expect(await page.locator('.placeholder').count()).toBe(0)
+})
+
+const chain = await build.tenant({ name: 'Hollis Leisure' })
+const inn = await build.tenant({ name: 'The Old Mill', parent_id: chain })
+const sold = { currency: 'GBP', initial_balance: 50, current_balance: 50, purchase_value: 50 }
+const [tea, spa] = [{ product_title: 'Tea for two', recipient_name: 'Zoë Teague' }, { product_title: 'Spa day (50%)' }]
+await build.voucher(chain, { ...sold, reference: 'TEA-1001', ...tea })
+await build.voucher(inn, { ...sold, reference: 'SPA-1002', ...spa, recipient_name: 'Ann Tear' })
+await build.voucher(inn, { ...sold, reference: 'SPA-1003', product_title: '<b>Afternoon</b> tea' })
+await build.customer(inn, { full_name: 'Ann Teasdale', surname: 'Teasdale', email: 'ann.teasdale@example.com' })
+await build.customer(chain, { forename: 'Theo', surname: 'Steadman', email: 'theo@example.com' })
+await build.customer(chain, { full_name: 'Tea Without Consent', marketing_opted: false })
+
+/** Opens the dashboard with a search (R32). */
+async function search(text: string, permissions: Permission[]) {
+  const token = await build.token([whole(chain)], { permissions })
+  const opened = await open(`${new URLSearchParams({ tenant: String(chain), table: 'vouchers', text })}`, token.secret)
+  await table(opened.page, 'Vouchers').waitFor()
+  return opened
+}
+
+/** Reads the first and third cells of the rows of the vouchers, with the marked words in brackets. */
+const rows = (page: Page) =>
+  page.evaluate<string[][]>(`[...document.querySelectorAll('table.vouchers tbody tr')].map(row =>
+    [0, 2].map(cell => {
+      const copy = row.cells[cell].cloneNode(true)
+      for (const mark of copy.querySelectorAll('mark')) mark.textContent = '[' + mark.textContent + ']'
+      for (const part of copy.querySelectorAll('.found-in, .of-tenant')) part.prepend(' | ')
+      return copy.textContent
+    })).sort()`)
+
+const customers = (page: Page) => page.getByRole('region', { name: 'Customers who consent to marketing' })
+const field = (page: Page) => page.getByRole('searchbox', { name: /^Search reference/ })
+
+test('a search marks its words, and names the fields that have them', async () => {
+  const { page } = await search('tea', [...vouchers, 'redeem_vouchers', 'export_customer_information'])
+  await page.getByLabel('Search reference, recipient, product or customer', { exact: true }).waitFor()
+  expect(await rows(page)).toEqual([
+    ['SPA-1002 | Found in recipient Ann [Tea]r', 'Spa day (50%) | The Old Mill'],
+    ['SPA-1003 | Found in product', '<b>Afternoon</b> [tea] | The Old Mill'],
+    ['[TEA]-1001 | Found in reference, product, recipient Zoë [Tea]gue', '[Tea] for two | Hollis Leisure'],
+  ])
+  await customers(page).getByRole('listitem').nth(1).waitFor()
+  const found = await customers(page).getByRole('listitem').allInnerTexts()
+  expect(found.sort().map(text => text.replaceAll(/\s+/g, ' '))).toEqual([
+    'Ann Teasdale ann.teasdale@example.com The Old Mill Found in name, e-mail address',
+    'Theo Steadman theo@example.com Hollis Leisure Found in family name',
+  ])
+  await look(page, 'dashboard-words')
+
+  // Characters with a meaning in patterns, and the words of another search.
+  await field(page).fill('(50% d')
+  await expect.poll(() => rows(page)).toEqual([['SPA-1002 | Found in product', 'Spa [d]ay [(50%]) | The Old Mill']])
+  await customers(page).getByText('No customer has these words.').waitFor()
+})
+
+test('names of recipients and of customers need their permissions', async () => {
+  const { page } = await search('SPA', [...vouchers])
+  await page.getByLabel('Search reference or product', { exact: true }).waitFor()
+  await field(page).fill('tea')
+  const found = [
+    ['SPA-1003 | Found in product', '<b>Afternoon</b> [tea] | The Old Mill'],
+    ['[TEA]-1001 | Found in reference, product', '[Tea] for two | Hollis Leisure'],
+  ]
+  await expect.poll(() => rows(page)).toEqual(found)
+  expect(await page.content()).not.toMatch(/Teague|Teasdale|Customers who consent/)
 })
 
 test('it is accessible and fits, wide and narrow, light and dark', async () => {

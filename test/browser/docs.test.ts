@@ -82,10 +82,7 @@ const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tena
 /** The findings of axe-core in Scalar's client, which opens over the page: nothing in its settings changes them. */
 const leftInClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
 
-test.each(checkedViews)('the reference is accessible and fits: $width px, $colorScheme', async ({
-  colorScheme,
-  width,
-}) => {
+test.each(checkedViews)('Scalar is accessible and fits: $width px, $colorScheme', async ({ colorScheme, width }) => {
   const { page } = await open('/docs/reference', { colorScheme, viewport: { width, height: 900 } })
   await scalarShown(page)
   // On a narrow screen Scalar names the section that is shown, depending on the speed of the page.

@@ -7,7 +7,7 @@ import { currentTab, load, openTab, result, run, typeInto } from './graphiql-pag
 import { checkedViews, untilAccessible, type View, views } from './look.ts'
 import { keptBeyondTab, openPage, startSite } from './site.ts'
 
-const { database, build, client, origin, browser } = await startSite()
+const { build, client, origin, browser, pool } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
 await build.product(tenantId, { title: 'A day at the mill' })
 const { secret } = await build.token([tenantId], { name: 'Explorer' })
@@ -91,7 +91,7 @@ test('a token that is revoked or removed is not used any more', async () => {
   const brief = await build.token([tenantId], { name: 'Brief' })
   await enterToken(page, brief.secret)
   await account(page).getByText('Brief').waitFor()
-  await revokeToken(database.pool, tester, brief.id)
+  await revokeToken(pool, tester, brief.id)
   await until('revoked', async () => (await client.graphql(brief.secret, '{ viewer { name } }')).status === 401, 5_000)
   await page.getByRole('button', { name: /execute query/i }).click()
   await status(page).getByText('The service refuses this token').waitFor()

@@ -11,7 +11,7 @@ const ada = { name: 'ada@hollis.example', address: '203.0.113.24' }
  *
  * @returns the id of the one that was used most, with requests, errors and exports of 90 days
  */
-export async function fillLifelike({ database: { pool, platform }, build }: TestService): Promise<number> {
+export async function fillLifelike({ pool, platform, build }: TestService): Promise<number> {
   const group = await build.tenant({ name: 'Hollis Hotels' })
   const north = await build.tenant({ name: 'Hollis North', parent_id: group })
   const mill = await build.tenant({ name: 'The Old Mill', subdomain: 'old-mill', parent_id: north })
@@ -51,7 +51,7 @@ export async function fillLifelike({ database: { pool, platform }, build }: Test
 }
 
 /** Adds the requests of a nightly run and of people over the day: fewer on Sundays, more over time, and some errors. */
-async function fillUse(platform: TestService['database']['platform'], id: number) {
+async function fillUse(platform: TestService['platform'], id: number) {
   await platform`
     insert into gateway.request_count (token_id, day, operation, status, requests)
     select ${id}, day, operation, status, usual * share * (0.85 + (ago * 37 + usual) % 30 / 100.0)

@@ -10,8 +10,8 @@ import { signIn } from './admin-actions.ts'
 import { look } from './look.ts'
 import { openPage, startSite } from './site.ts'
 
-const { database, build, origin, browser } = await startSite()
-await loadDemo(database.platform, { scale: 1 })
+const { database, build, origin, browser, platform } = await startSite()
+await loadDemo(platform, { scale: 1 })
 const { secret: demoToken } = await build.token([whole(1)], { name: 'Demo', permissions: [...permissionNames] })
 const { app: demo } = await createApp({ ...database, demoToken })
 const demoOrigin = await demo.listen({ host: '127.0.0.1', port: 0 })

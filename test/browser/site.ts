@@ -10,6 +10,8 @@ export async function startSite(environment?: NodeJS.ProcessEnv) {
   return { ...service, origin, browser: await startBrowser() }
 }
 
+export type Site = Awaited<ReturnType<typeof startSite>>
+
 /** Returns all that the browser keeps beyond its tab, with the address and the history of the tab. */
 export const keptBeyondTab = async (page: Page) =>
   JSON.stringify([

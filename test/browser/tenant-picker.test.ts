@@ -6,10 +6,10 @@ import { secretOn, signIn } from './admin-actions.ts'
 import { look } from './look.ts'
 import { openPage, startSite } from './site.ts'
 
-const { database, origin, browser } = await startSite()
+const { database, origin, browser, pool, platform } = await startSite()
 await createAccount(database)
 // A group of 40 regions, of which one has 900 shops; 1,000 stores in the other regions.
-await database.platform`
+await platform`
   insert into tenant (id, parent_id, name)
   select 1, null::bigint, 'Meridian Group'
   union all select 100 + n, 1, 'Region ' || lpad(n::text, 2, '0') from generate_series(1, 40) n
@@ -41,7 +41,7 @@ const says = (page: Page, text: string) => status(page).getByText(text, { exact:
 /** Returns the grants of the token that the page has created. */
 async function createdGrants(page: Page) {
   await secretOn(page)
-  const [token] = (await listTokens(database.pool, { limit: 1 })).rows
+  const [token] = (await listTokens(pool, { limit: 1 })).rows
   return token?.tenants.map(({ tenantId, withDescendants }) => [tenantId, withDescendants])
 }
 
