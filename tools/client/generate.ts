@@ -80,12 +80,14 @@ function writeReads(document: OpenApiDocument, operations: readonly ReadOperatio
   const names = recordNames(document)
   const lists = operations.filter(({ kind, path }) => kind === 'export' && path.includes('{tenant}'))
   return `${heading}import { readExport, type ExportOptions } from './bulk-export.ts'
-import { array, boolean, type Check, day, id, instant, integer, nullable, number, object, optional, text } from './check.ts'
+import { array, boolean, day, each, id, instant, integer, nullable, number, object, optional, text } from './check.ts'
 import * as documents from './documents.ts'
 import { createList, type ListOptions, type RecordList } from './list.ts'
 import { pathId, readRecord } from './record.ts'
 import type { ${names.join(', ')} } from './records.ts'
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts'
+
+// The checks of records.
 
 ${names.map(name => writeCheck(name, document.components.schemas[name] ?? {})).join('\n')}
 /**
@@ -126,13 +128,17 @@ function writeList({ path, method, operation }: ReadOperation, operations: reado
   return `  '${listName(path)}': { ${parts}, event: '${event}', count: documents.Count${noun} },\n`
 }
 
+/** Returns the check of a record. The fields that have the same check share a line. */
 function writeCheck(name: string, { properties = {}, required = [] }: JsonSchema): string {
-  const fields = Object.entries(properties).map(([key, schema]) => {
-    const check = checkOf(schema)
-    return `  ${key}: ${required.includes(key) ? check : `optional(${check})`},\n`
-  })
-  return `/** The check of a record. */
-export const ${startLower(name)}: Check<${name}> = object<${name}>({\n${fields.join('')}})\n`
+  const fields = new Map<string, string[]>()
+  for (const [key, schema] of Object.entries(properties)) {
+    const check = required.includes(key) ? checkOf(schema) : `optional(${checkOf(schema)})`
+    fields.set(check, [...(fields.get(check) ?? []), key])
+  }
+  const lines = [...fields].map(([check, keys]) =>
+    keys.length === 1 ? `  ${keys}: ${check},\n` : `  ...each(${check}, '${keys.join("', '")}'),\n`,
+  )
+  return `export const ${startLower(name)} = object<${name}>({\n${lines.join('')}})\n`
 }
 
 /** Returns the check of a value, in TypeScript. @throws when the client has none */

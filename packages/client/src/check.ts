@@ -71,6 +71,11 @@ export const array =
     return null
   }
 
+/** Fields that all have the same check. */
+export const each = <T, Name extends string>(check: Check<T>, ...names: Name[]) =>
+  // The keys of the object are these names.
+  Object.fromEntries(names.map(name => [name, check])) as Record<Name, Check<T>>
+
 /** An object with these fields. Fields that are not named are left as they are: a later version can add some. */
 export function object<T extends object>(fields: Fields<T>): Check<T> {
   const names = Object.keys(fields)

@@ -3,50 +3,35 @@ import { operation } from './operation.ts'
 
 /** Internal type. DO NOT USE DIRECTLY. */
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
-export type CountPrecision =
-  | 'AT_LEAST'
-  | 'EXACT';
+export type CountPrecision = 'AT_LEAST' | 'EXACT';
 
 export type DateRange = {
   readonly from?: string | null | undefined;
   readonly to?: string | null | undefined;
 };
 
-export type FigureInterval =
-  | 'DAY'
-  | 'MONTH'
-  | 'WEEK';
+export type FigureInterval = 'DAY' | 'MONTH' | 'WEEK';
 
 export type InstantRange = {
   readonly before?: string | null | undefined;
   readonly from?: string | null | undefined;
 };
 
-export type MarketingSignupTextField =
-  | 'EMAIL'
-  | 'FORENAME'
-  | 'FULL_NAME'
-  | 'SURNAME';
+export type MarketingSignupTextField = 'EMAIL' | 'FORENAME' | 'FULL_NAME' | 'SURNAME';
 
 export type MoneyRange = {
   readonly from?: number | null | undefined;
   readonly to?: number | null | undefined;
 };
 
-export type OrderDirection =
-  | 'ASC'
-  | 'DESC';
+export type OrderDirection = 'ASC' | 'DESC';
 
 export type PeriodInput = {
   readonly from: string;
   readonly to: string;
 };
 
-export type Permission =
-  | 'export_customer_information'
-  | 'redeem_vouchers'
-  | 'view_orders'
-  | 'view_vouchers';
+export type Permission = 'export_customer_information' | 'redeem_vouchers' | 'view_orders' | 'view_vouchers';
 
 export type PurchasedVoucherFilter = {
   readonly balance?: MoneyRange | null | undefined;
@@ -64,24 +49,11 @@ export type PurchasedVoucherOrder = {
   readonly field: PurchasedVoucherOrderField;
 };
 
-export type PurchasedVoucherOrderField =
-  | 'BALANCE'
-  | 'PURCHASED_AT'
-  | 'UPDATED_AT'
-  | 'VALID_UNTIL';
+export type PurchasedVoucherOrderField = 'BALANCE' | 'PURCHASED_AT' | 'UPDATED_AT' | 'VALID_UNTIL';
 
-export type PurchasedVoucherTextField =
-  | 'PRODUCT_TITLE'
-  | 'RECIPIENT_NAME'
-  | 'REFERENCE';
+export type PurchasedVoucherTextField = 'PRODUCT_TITLE' | 'RECIPIENT_NAME' | 'REFERENCE';
 
-export type VoucherStatus =
-  | 'EXPIRED'
-  | 'NOT_YET_VALID'
-  | 'PART_REDEEMED'
-  | 'REDEEMABLE'
-  | 'REDEEMED'
-  | 'VOID';
+export type VoucherStatus = 'EXPIRED' | 'NOT_YET_VALID' | 'PART_REDEEMED' | 'REDEEMABLE' | 'REDEEMED' | 'VOID';
 
 export type DashboardFiguresQueryVariables = Exact<{
   tenant: string;
@@ -190,23 +162,13 @@ export type DashboardVouchersQueryVariables = Exact<{
 export type DashboardVouchersQuery = { readonly tenant: { readonly purchasedVouchers: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly databaseId: number, readonly reference: string, readonly status: VoucherStatus | null, readonly productTitle: string | null, readonly currency: string | null, readonly purchaseValue: number | null, readonly initialBalance: number | null, readonly currentBalance: number | null, readonly orderId: number | null, readonly orderItemId: number | null, readonly purchaseTimestamp: string | null, readonly dateValidStart: string | null, readonly dateValidEnd: string | null, readonly tenant: { readonly databaseId: number, readonly name: string } | null }>, readonly edges?: ReadonlyArray<{ readonly matchedFields: ReadonlyArray<PurchasedVoucherTextField>, readonly node: { readonly id: string, readonly recipientName?: string | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null } | null };
 
 export const DashboardFigures = operation<DashboardFiguresQuery, DashboardFiguresQueryVariables>('DashboardFigures', 'sha256:15b6dece2e9c0938a64f77ed589e38a78963f01a3a7e4b3944494c95499ef970')
-
 export const DashboardProducts = operation<DashboardProductsQuery, DashboardProductsQueryVariables>('DashboardProducts', 'sha256:65e8a0aba584727babf1177d4b3a52828c4a7264e20332569d203d12dedfaaae')
-
 export const DashboardTenantsBelow = operation<DashboardTenantsBelowQuery, DashboardTenantsBelowQueryVariables>('DashboardTenantsBelow', 'sha256:b91cedb646ff89a8b78224217f99bab3147ae928c581a33aa0a9b2d1d455ef0e')
-
 export const DashboardViewer = operation<DashboardViewerQuery, DashboardViewerQueryVariables>('DashboardViewer', 'sha256:04cf0afdb49dce363f395871aa0e3fab9a51eb6166d2d6aaef52b05adc0bed86')
-
 export const DashboardTenantPath = operation<DashboardTenantPathQuery, DashboardTenantPathQueryVariables>('DashboardTenantPath', 'sha256:ef959e2c7a3d3b7f22a0fec5566cf8b7ca5ee50ebadb3825c51561797fd25601')
-
 export const DashboardTenants = operation<DashboardTenantsQuery, DashboardTenantsQueryVariables>('DashboardTenants', 'sha256:390937f9446ac303a7dda54ce7211e1d6a6f7c6dec3d0f997f79d4b655f06cc8')
-
 export const DashboardChildren = operation<DashboardChildrenQuery, DashboardChildrenQueryVariables>('DashboardChildren', 'sha256:aca49dbbe6fd6af568f8b6cefc247b6f05c2b8c34125e0707d8e47ec8632c4ee')
-
 export const DashboardCustomers = operation<DashboardCustomersQuery, DashboardCustomersQueryVariables>('DashboardCustomers', 'sha256:bba741e790fd274edd03f0af72eb9a6fc221d8c260267d3108092aef4904f525')
-
 export const DashboardVoucherCount = operation<DashboardVoucherCountQuery, DashboardVoucherCountQueryVariables>('DashboardVoucherCount', 'sha256:d154a5039b57a21819d8aa9a5514b21a731e7a4a56bffd7d072e88edc619d7ea')
-
 export const DashboardVoucher = operation<DashboardVoucherQuery, DashboardVoucherQueryVariables>('DashboardVoucher', 'sha256:4d20247a3729fd56411a57cd2528920721f716949cafd705d354b802d4f69256')
-
 export const DashboardVouchers = operation<DashboardVouchersQuery, DashboardVouchersQueryVariables>('DashboardVouchers', 'sha256:f3acca5f98d22b6087f6a50c3e4b1dedfbaeefe399cc02423388f471d28c6cfb')
