@@ -1,8 +1,9 @@
 /** The client of Voucher Gateway. */
 import { type ChangeOptions, type ListChanges, readChanges } from './changes.ts'
-import { countRecords } from './count.ts'
+import { count as countCheck, object, parse } from './check.ts'
+import { runQuery } from './graphql.ts'
 import type { RecordList } from './list.ts'
-import { RecordReader, resolution, type TenantListName } from './reads.ts'
+import { RecordReader, resolution, type TenantListName, tenantLists } from './reads.ts'
 import { pathId, readRecord } from './record.ts'
 import type { Resolution } from './records.ts'
 import { createRemovalList, type Removal, type RemovalOptions, type RemovalPage } from './removals.ts'
@@ -19,13 +20,10 @@ export type * from './records.ts'
 export type { Removal, RemovalOptions, RemovalPage, RemovalResource } from './removals.ts'
 export type { CallOptions, ClientOptions } from './transport.ts'
 export type { WatchOptions } from './watch-changes.ts'
-export {
-  type ListChangedEvent,
-  verifyWebhook,
-  type WebhookEvent,
-  type WebhookHeaders,
-} from './webhook.ts'
+export { type ListChangedEvent, verifyWebhook, type WebhookEvent, type WebhookHeaders } from './webhook.ts'
 export type { Webhook } from './webhooks.ts'
+
+const counted = object({ data: object({ tenant: object({ list: object({ totalCount: countCheck }) }) }) })
 
 /** The identifier of a voucher: its reference, or the QR token or URL that was read from it. */
 export type VoucherIdentifier =
@@ -136,7 +134,9 @@ export class VoucherGateway extends RecordReader {
    *
    * @example const total = await client.count(tenantId, 'purchased-vouchers')
    */
-  count(tenantId: number, list: TenantListName, options: CallOptions = {}): Promise<number> {
-    return countRecords(this.transport, tenantId, list, options)
+  async count(tenantId: number, list: TenantListName, options: CallOptions = {}): Promise<number> {
+    // v1 does not count.
+    const { body, requestId } = await runQuery(this.transport, tenantLists[list].count, { tenant: tenantId }, options)
+    return parse(counted, body, requestId).data.tenant.list.totalCount
   }
 }

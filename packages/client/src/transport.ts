@@ -77,15 +77,8 @@ export class Transport {
   readonly #options: Required<ClientOptions>
 
   constructor(options: ClientOptions) {
-    const {
-      url,
-      token,
-      allowHttp = false,
-      maxAttempts = 8,
-      timeoutMs = 60_000,
-      maxWaitMs = 90_000,
-      onWait = () => {},
-    } = options
+    const { url, token, allowHttp = false, maxAttempts = 8, onWait = () => {} } = options
+    const { timeoutMs = 60_000, maxWaitMs = 90_000 } = options
     // Checked here, because `fetch` reports both as failed connections. Code without types can pass an unset variable.
     if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
       throw new TypeError('The option token is missing or empty, or holds characters that no token has.')

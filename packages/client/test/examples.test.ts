@@ -37,7 +37,7 @@ test('each exported class and function, and each public method, has an example',
   expect(names.filter(name => !examples.has(name))).toEqual([])
 })
 
-/** What a program of a reader has around an example. */
+/** The code that a reader's program has around an example. */
 const surroundings = `
 import { type verifyWebhook as verify, VoucherGateway as Client, VoucherGatewayError as ClientError, type WebhookHeaders } from '@voucher-gateway/client'
 declare global {

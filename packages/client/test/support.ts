@@ -33,9 +33,12 @@ export function answerOf(status: number, headers: Record<string, string> = {}, b
   return [`HTTP/1.1 ${status} Status`, ...lines, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
 }
 
-/** Starts a TCP proxy before a service. It performs one step of `plan` for each request, and forwards later ones. */
-export async function startProxy(target: string) {
-  const plan: Step[] = []
+/**
+ * Starts a TCP proxy before a service, and a client that calls it. The proxy performs one step for each request, and
+ * forwards later ones.
+ */
+export async function startFront({ url: target, token }: { url: string; token: string }, steps: readonly Step[]) {
+  const plan = [...steps]
   /** The first lines of the requests that arrived, and of the requests that the service got. */
   const arrived: string[] = []
   const passed: string[] = []
@@ -74,14 +77,7 @@ export async function startProxy(target: string) {
     for (const socket of open) socket.destroy()
   }
   afterFile(cut)
-  return { url, plan, arrived, passed, cut }
-}
-
-/** Starts a proxy that performs these steps before a service, and a client that calls it. */
-export async function startFront({ url, token }: { url: string; token: string }, steps: readonly Step[]) {
-  const front = await startProxy(url)
-  front.plan.push(...steps)
-  return { ...front, client: new VoucherGateway({ url: front.url, token }) }
+  return { url, arrived, passed, cut, client: new VoucherGateway({ url, token }) }
 }
 
 /** Returns all that an iterable gives. */
