@@ -9,7 +9,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path'
 
 /** The inputs of every part: the tools, the settings and the installed packages. */
-const common = ['tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'node_modules/.package-lock.json']
+const common = [
+  ...['tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'packages/tsconfig.json'],
+  'node_modules/.package-lock.json',
+]
 const all = ['src', 'packages', 'docs', 'schema', 'LICENSE', 'CHANGELOG.md']
 
 /** The inputs and an output of each part. */

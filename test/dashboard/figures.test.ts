@@ -1,6 +1,6 @@
 // The pure functions of the dashboard: comparisons, plots and CSV.
 import { expect, test } from 'vitest'
-import { ticksFor } from '../../packages/charts/src/index.ts'
+import { ticksFor } from '../../packages/charts/src/bar-plot.tsx'
 import { type Comparison, changeFrom, comparedDays, comparisons } from '../../packages/dashboard/src/comparison.ts'
 import { toCsv } from '../../packages/dashboard/src/csv.ts'
 import { addAmounts, formatMoney } from '../../packages/dashboard/src/format.ts'

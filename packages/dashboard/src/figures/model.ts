@@ -1,5 +1,5 @@
 // The figures of a view in one currency.
-import { sum } from '../../../charts/src/index.ts'
+import { sum } from '../../../charts/src/bar-plot.tsx'
 import { formatCount, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
 import type { DashboardFiguresQuery } from '../operations.ts'
 import type { Days, Interval } from '../period.ts'
