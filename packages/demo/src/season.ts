@@ -41,7 +41,7 @@ function demandOn(day: Day, country: Country): number {
   const { christmas, blackFriday, valentine, mothersDay, fathersDay } = feasts[country]
   const friday = nextWeekday(dayIn(year, 11, 22), 4) + 1
   const near = nearness(day, dayIn(year, 12, 25), 35)
-  // Shops are quiet after Christmas, though monetary gifts go on.
+  // Shops are quiet after Christmas; people still give monetary gifts.
   const lull = date.getUTCMonth() === 11 && date.getUTCDate() >= 25 ? 0.55 : 1
   const added =
     (lull === 1 ? christmas * near * near : 0) +

@@ -1,8 +1,7 @@
 /** The demo data, as the rows of the platform's tables. */
 import type { Day } from './calendar.ts'
 import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
-import { withdrawalRows } from './consent.ts'
-import { customerRows } from './customer.ts'
+import { customerRows, withdrawalRows } from './customer.ts'
 import { productsAtScaleOne } from './product.ts'
 import type { Row } from './row.ts'
 import { sellers, tenantRows } from './tenant.ts'

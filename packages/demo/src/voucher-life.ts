@@ -35,13 +35,16 @@ const soon = (random: Random, limit: number) => random.below(random.below(limit)
 const instantDuringOpening = (random: Random, day: Day): Microseconds =>
   day * microsecondsPerDay + random.between(9 * 3_600, 21 * 3_600) * second + random.below(second)
 
+/** Returns the life of a voucher that was sold and sent. @param worth the initial balance; null: it has none */
+export const newLife = (purchasedAt: Microseconds, worth: MinorUnits | null): VoucherLife => ({
+  ...{ sparse: false, void: false, left: worth, redemptionStatus: 'unredeemed' },
+  ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null, validFrom: null, validTo: null },
+})
+
 /** Returns a random life of a voucher. All its events are before `today`. */
 export function randomLife(random: Random, sold: SoldVoucher, today: Day): VoucherLife {
   const { product, purchasedAt, worth } = sold
-  const unused: VoucherLife = {
-    ...{ sparse: false, void: false, left: worth, redemptionStatus: 'unredeemed' },
-    ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null, validFrom: null, validTo: null },
-  }
+  const unused = newLife(purchasedAt, worth)
   if (random.percent(1)) return { ...unused, sparse: true, left: null, redemptionStatus: null, issuedAt: null }
   const lastDay = today - 1
   const sent = { ...unused, ...delivery(random, sold, lastDay) }

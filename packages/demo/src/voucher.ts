@@ -1,12 +1,13 @@
 import { type Day, dayOf, isoDay, isoInstant, type Microseconds } from './calendar.ts'
 import { decimal, type MinorUnits } from './currency.ts'
-import { orderOf } from './order.ts'
 import { randomPerson } from './person.ts'
 import { type DemoProduct, productAt, randomProductRow } from './product.ts'
 import { Random } from './random.ts'
 import type { Row } from './row.ts'
+import { randomPurchase } from './season.ts'
+import { type Seller, slots } from './tenant.ts'
 import { qrTokenOf, referenceOf } from './voucher-code.ts'
-import { randomLife, type VoucherLife } from './voucher-life.ts'
+import { newLife, randomLife } from './voucher-life.ts'
 
 /** The row of the demo voucher: it belongs to the first tenant, is redeemable and has a value in every column. */
 const demoVoucherRow = 0
@@ -15,6 +16,26 @@ const demoVoucherRow = 0
 const bigintBlock = 250
 
 const voidReasons = ['refunded', 'customer_request', 'issued_in_error', 'duplicate', 'payment_disputed', 'lost']
+
+/** A purchase of one to three vouchers. */
+interface Order {
+  number: number
+  seller: Seller
+  purchasedAt: Microseconds
+  customerName: string
+}
+
+/** The order of each voucher in a block of eight vouchers and five orders. */
+const orderInBlock = [0, 1, 2, 2, 3, 4, 4, 4] as const
+
+/** Returns the order of a voucher. The first voucher's order belongs to the first tenant, and is a month old. */
+function orderOf(voucherRow: number, today: Day): Order {
+  const number = Math.floor(voucherRow / 8) * 5 + orderInBlock[voucherRow % 8]!
+  const random = new Random('order', number)
+  const seller = number === 0 ? slots[0]! : random.pick(slots)
+  const purchasedAt = number === 0 ? random.instantOf(today - 30) : randomPurchase(random, seller, today)
+  return { number, seller, purchasedAt, customerName: randomPerson(random, seller.country).fullName }
+}
 
 /** Yields the rows of `purchased_voucher`. */
 export function* voucherRows(count: number, today: Day, productCount: number): Generator<Row> {
@@ -31,9 +52,12 @@ function voucherRow(row: number, today: Day, productCount: number, soldAt?: Micr
   const product = productAt(row === demoVoucherRow ? 0 : randomProductRow(random, order.seller, productCount))
   const sale = sellOne(product, random)
   const { worth } = sale
-  const sold = { product, purchasedAt: order.purchasedAt, worth }
+  const { purchasedAt } = order
+  const sold = { product, purchasedAt, worth }
   const isUnused = row === demoVoucherRow || soldAt !== undefined
-  const life = isUnused ? unusedLife(order.purchasedAt, worth, today) : randomLife(random, sold, today)
+  // Redeemable for long, because a demo may be used for months.
+  const unused = { ...newLife(purchasedAt, worth), validFrom: dayOf(purchasedAt), validTo: today + 400 }
+  const life = isUnused ? unused : randomLife(random, sold, today)
   const { sparse } = life
   const shift = Math.floor(row / 8) === bigintBlock ? 2 ** 32 : 0
 
@@ -59,7 +83,7 @@ function voucherRow(row: number, today: Day, productCount: number, soldAt?: Micr
     product_slug: known(sale.slug),
     parent_product_id: known(sale.parentId),
     parent_product_title: known(sale.parentTitle),
-    purchase_timestamp: known(isoInstant(order.purchasedAt)),
+    purchase_timestamp: known(isoInstant(purchasedAt)),
     date_issued: isoInstant(life.issuedAt),
     date_valid_start: isoDay(life.validFrom),
     date_valid_end: isoDay(life.validTo),
@@ -72,13 +96,6 @@ function voucherRow(row: number, today: Day, productCount: number, soldAt?: Micr
     created_at: isoInstant(order.purchasedAt),
   }
 }
-
-/** Returns the life of a voucher that is redeemable for long, because a demo may be used for months. */
-const unusedLife = (purchasedAt: Microseconds, left: MinorUnits | null, today: Day): VoucherLife => ({
-  ...{ sparse: false, void: false, left, redemptionStatus: 'unredeemed' },
-  ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null },
-  ...{ validFrom: dayOf(purchasedAt), validTo: today + 400 },
-})
 
 /** Sells a product, or one of its variants. `worth` is the initial balance, null for experiences without a balance. */
 function sellOne(product: DemoProduct, random: Random) {

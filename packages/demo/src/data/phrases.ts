@@ -1,6 +1,4 @@
 /** The texts of the catalogue. */
-import { rowsOf } from './table.ts'
-
 const experienceCategories = ['dining', 'spa', 'stay'] as const
 
 /** The category of an experience. */
@@ -35,6 +33,17 @@ interface Phrases {
   redemption: readonly string[]
   categories: Record<'cards' | ExperienceCategory | 'season', string>
 }
+
+/**
+ * Reads a table of texts.
+ *
+ * @param table one row on each line, with bars between its cells; a line that begins with a bar continues the row above it
+ */
+const rowsOf = (table: string): string[][] =>
+  table
+    .trim()
+    .split(/\n(?! *\|)/)
+    .map(row => row.split('|').map(cell => cell.trim()))
 
 /** Reads offerings: category, slug, title, price with the property of the variants, summary, list of inclusions. */
 const readOfferings = (table: string): Offering[] =>
