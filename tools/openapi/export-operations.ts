@@ -7,7 +7,7 @@ import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'
 import { always, describeHeaders, rate } from './headers.ts'
 import { type JsonSchema, schemaRef } from './json-schema.ts'
-import { bearerScheme, type DocumentParts, idOf, summaryOf, toTemplate } from './operations.ts'
+import { bearerScheme, type DocumentParts, idOf, toTemplate, toWords } from './operations.ts'
 import { describePath, describeQuery, permissionSentence, requestIdParameter } from './parameters.ts'
 
 /** The tag of the bulk export. */
@@ -63,7 +63,7 @@ export function addExports(
       get: {
         operationId,
         tags: [exportTag],
-        summary: summaryOf(bulkExport),
+        summary: toWords(bulkExport.name),
         description: [returns, streamText, permissionSentence(permissions)].join('\n\n'),
         security: [{ [bearerScheme]: [...permissions] }],
         parameters: [...describeQuery(exportQuery, good), requestIdParameter],

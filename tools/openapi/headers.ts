@@ -4,9 +4,12 @@ import type { Header, Reference } from './openapi.ts'
 
 const count: JsonSchema = { type: 'integer', minimum: 0 }
 const seconds: JsonSchema = { type: 'integer', minimum: 1 }
-const constant = (value: string): JsonSchema => ({ type: 'string', const: value })
 
-const header = (description: string, schema: JsonSchema, example?: unknown): Header => ({
+/** Returns the schema of one text. */
+export const constant = (value: string): JsonSchema => ({ type: 'string', const: value })
+
+/** Describes a header that each response has. */
+export const header = (description: string, schema: JsonSchema, example?: unknown): Header => ({
   description,
   required: true,
   schema,

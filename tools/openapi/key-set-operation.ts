@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { maxAgeSeconds, type PublicKey } from '../../src/domain/record/signing-key.ts'
 import { keySetPath } from '../../src/http/paths.ts'
+import { constant, header } from './headers.ts'
 import { schemaRef, toJsonSchema } from './json-schema.ts'
-import type { Header } from './openapi.ts'
 import type { DocumentParts } from './operations.ts'
 import { requestIdParameter } from './parameters.ts'
 
@@ -26,17 +26,10 @@ const keySet = z
   .object({ keys: z.array(publicKey).meta({ description: 'The present, the next and former keys.' }) })
   .meta({ description: 'The public keys of redemption tokens (RFC 7517).' })
 
-const header = (description: string, schema: Header['schema'], example?: string): Header => ({
-  ...{ description, required: true, schema },
-  ...(example !== undefined && { example }),
-})
-
 const headers = {
   'X-Request-Id': { $ref: '#/components/headers/XRequestId' },
-  'Access-Control-Allow-Origin': header('Pages of all origins may read it.', { type: 'string', const: '*' }),
-  'Cache-Control': header('How long a cache may keep it, in seconds.', {
-    ...{ type: 'string', const: `public, max-age=${maxAgeSeconds}` },
-  }),
+  'Access-Control-Allow-Origin': header('Pages of all origins may read it.', constant('*')),
+  'Cache-Control': header('How long a cache may keep it, in seconds.', constant(`public, max-age=${maxAgeSeconds}`)),
   ETag: header('Identifies this state of the keys.', { type: 'string' }, 'W/"xMpCOKC5I4INzFCab3WEmw"'),
 }
 

@@ -36,10 +36,7 @@ function tagOf(path: string): string {
 export const idOf = ({ name }: Pick<RestOperation, 'name'>): string => name.charAt(0).toLowerCase() + name.slice(1)
 
 /** Returns a name as words: `List catalog vouchers` for `ListCatalogVouchers`. */
-const toWords = (name: string): string => name.replace(/(?!^)[A-Z]/g, capital => ` ${capital.toLowerCase()}`)
-
-/** Returns the name of an operation as words. */
-export const summaryOf = ({ name }: Pick<RestOperation, 'name'>): string => toWords(name)
+export const toWords = (name: string): string => name.replace(/(?!^)[A-Z]/g, capital => ` ${capital.toLowerCase()}`)
 
 /** Returns the name of the schema of an operation's records: `CatalogVoucher`. */
 function recordName(operation: RestOperation, body: JsonSchema): string {
@@ -79,7 +76,7 @@ export function addOperation(
   const described: OperationObject = {
     operationId,
     tags: [tag],
-    summary: summaryOf(route),
+    summary: toWords(route.name),
     description: [returns, ...(isList(body) ? [listText] : []), permissionSentence(permissions)].join('\n\n'),
     security: [{ [bearerScheme]: [...permissions] }],
     parameters: [...describeQuery(input.query, good), requestIdParameter],
