@@ -76,8 +76,8 @@ async function readToEnd(sync: Sync, tenantId: number, list: TenantListName, res
 async function readPages(part: Part, isFirstPage: boolean): Promise<void> {
   const { sync, tenantId, list } = part
   const { reading, bound } = sync.checkpoint.list(tenantId, list)
-  const from =
-    reading?.via === 'pages' ? { cursor: reading.cursor } : { updatedSince: reading ? reading.newest : bound }
+  const since = (reading ? reading.newest : bound) ?? undefined
+  const from = reading?.via === 'pages' ? { cursor: reading.cursor } : { updatedSince: since }
   try {
     for await (const page of sync.source.pages(tenantId, list, from)) {
       await write(part, 'pages', page)
@@ -94,7 +94,7 @@ async function readExport(part: Part): Promise<void> {
   const { reading } = sync.checkpoint.list(tenantId, list)
   await waitForExport(sync)
   try {
-    const parts = source.exportList(tenantId, list, reading?.via === 'export' ? reading.cursor : null)
+    const parts = source.exportList(tenantId, list, reading?.via === 'export' ? reading.cursor : undefined)
     for await (const page of parts) await write(part, 'export', page)
   } catch (error) {
     const code = codeOf(error)
@@ -153,14 +153,14 @@ export async function* readWholeList(
   while (mayExport(sync, total)) {
     await waitForExport(sync)
     try {
-      return yield* read(source.exportList(tenantId, list, null))
+      return yield* read(source.exportList(tenantId, list))
     } catch (error) {
       if (isGone(error)) exports.available = false
       else if (codeOf(error) === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
       else throw error
     }
   }
-  yield* read(source.pages(tenantId, list, { updatedSince: null }))
+  yield* read(source.pages(tenantId, list, {}))
 }
 
 /** Restarts the read when the service does not accept its cursor any more. @throws any other error */

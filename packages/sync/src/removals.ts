@@ -61,7 +61,7 @@ async function readPages(sync: Sync, tenantId: number, result: RoundResult): Pro
   const state = checkpoint.tenant(tenantId)
   const resources = (['tenants', ...keptLists(state)] as const).map(list => removalResourceOf(list))
   const { bound, reading } = state.removals
-  const pages = source.removals(tenantId, { resources, updatedSince: bound, cursor: reading?.cursor ?? null })
+  const pages = source.removals(tenantId, { resources, updatedSince: bound, cursor: reading?.cursor })
   for await (const { records: removals, nextCursor: cursor, serverTime, epoch } of pages) {
     if (epoch > (checkpoint.copy?.epoch ?? epoch)) return 'full pass'
     noteServerTime(result, serverTime)

@@ -1,5 +1,13 @@
 /** Reads the service for a sync through the client, with the parts of each record that a sync needs. */
-import { type RemovalResource, type TenantListName, tenantLists, VoucherGateway } from '#client'
+import {
+  type ListOptions,
+  type Page,
+  type RemovalOptions,
+  type RemovalResource,
+  type TenantListName,
+  tenantLists,
+  VoucherGateway,
+} from '#client'
 import type { ReportEvent } from './report.ts'
 import { isGone } from './service-error.ts'
 import type { StoredRecord } from './store.ts'
@@ -11,9 +19,6 @@ export interface ListPage {
   cursor: string | null
   serverTime: string
 }
-
-/** The start of pages: a cursor, or a bound, which is null for the beginning. */
-type ReadStart = { cursor: string } | { updatedSince: string | null }
 
 /** The address of the service, and the rules for its requests. */
 interface SourceOptions {
@@ -28,29 +33,17 @@ interface SourceOptions {
   allowHttp: boolean
 }
 
-/** The removals to read. */
-interface RemovalQuery {
-  resources: RemovalResource[]
-  updatedSince: string
-  cursor: string | null
-}
-
-type Pages<Item> = AsyncIterable<{ records: readonly Item[]; nextCursor: string | null; serverTime: string }>
-
-interface Listed {
-  id: number
-  updated_at?: string | null
-}
+type Listed = ({ id: number } | { tenant_id: number }) & { updated_at?: string | null }
 
 const toStored = (record: Listed): StoredRecord => ({
-  id: record.id,
+  id: 'id' in record ? record.id : record.tenant_id,
   updatedAt: record.updated_at ?? null,
   record,
 })
 
-async function* convert<Item>(pages: Pages<Item>, toRecord: (item: Item) => StoredRecord): AsyncGenerator<ListPage> {
+async function* convert(pages: AsyncIterable<Page<Listed>>): AsyncGenerator<ListPage> {
   for await (const { records, nextCursor, serverTime } of pages) {
-    yield { records: records.map(toRecord), cursor: nextCursor, serverTime }
+    yield { records: records.map(toStored), cursor: nextCursor, serverTime }
   }
 }
 
@@ -71,12 +64,7 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
   })
 
   /** Reads the list of tenants by pages. */
-  const tenants = () =>
-    convert(client.tenants({ signal }).pages(), tenant => ({
-      id: tenant.tenant_id,
-      updatedAt: tenant.updated_at ?? null,
-      record: tenant,
-    }))
+  const tenants = () => convert(client.tenants({ signal }).pages())
 
   return {
     url,
@@ -89,20 +77,15 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     },
 
     /** Reads a list by pages. */
-    pages(tenantId: number, list: TenantListName, from: ReadStart): AsyncIterable<ListPage> {
-      const options = 'cursor' in from ? { signal, ...from } : { signal, updatedSince: from.updatedSince ?? undefined }
-      return convert<Listed>(client[tenantLists[list].list](tenantId, options).pages(), toStored)
-    },
+    pages: (tenantId: number, list: TenantListName, from: ListOptions): AsyncIterable<ListPage> =>
+      convert(client[tenantLists[list].list](tenantId, { ...from, signal }).pages()),
 
     /** Reads a list by an export, from its beginning or after a cursor of an export. */
-    exportList(tenantId: number, list: TenantListName, cursor: string | null): AsyncIterable<ListPage> {
-      const options = { signal, cursor: cursor ?? undefined }
-      return convert<Listed>(client[tenantLists[list].export](tenantId, options).pages(), toStored)
-    },
+    exportList: (tenantId: number, list: TenantListName, cursor?: string): AsyncIterable<ListPage> =>
+      convert(client[tenantLists[list].export](tenantId, { cursor, signal }).pages()),
 
     /** Reads the removals of a tenant since a bound; with a cursor, the removals after it. */
-    removals: (tenantId: number, { cursor, ...query }: RemovalQuery) =>
-      client.removals(tenantId, { signal, cursor: cursor ?? undefined, ...query }).pages(),
+    removals: (tenantId: number, query: RemovalOptions) => client.removals(tenantId, { ...query, signal }).pages(),
 
     /** Reads which lists changed. */
     changes: (after: string) => client.changes({ after, signal }),

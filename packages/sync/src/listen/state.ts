@@ -68,38 +68,35 @@ export async function readState(file: string, selection: Selection): Promise<Lis
 
 /** Creates a writer of states, one after the other: the file has a whole state at each moment. */
 export function createStateWriter(file: string) {
-  let written: string | null = null
-  let wanted: string | null = null
-  let writing: Promise<void> | null = null
+  let writing = Promise.resolve()
+  /** The latest state, until it is written. */
+  let waiting: ListenState | null = null
   let problem: unknown = null
 
-  async function write(): Promise<void> {
-    while (wanted !== null && wanted !== written) {
-      const text = wanted
-      await writeFile(`${file}.new`, text, { mode: 0o600, flush: true })
-      await rename(`${file}.new`, file)
-      written = text
-    }
+  async function writeLatest(): Promise<void> {
+    const text = `${JSON.stringify(waiting)}\n`
+    waiting = null
+    await writeFile(`${file}.new`, text, { mode: 0o600, flush: true })
+    await rename(`${file}.new`, file)
+  }
+  /** @throws the error of a write */
+  function throwIfFailed(): void {
+    if (problem) throw problem
   }
 
   return {
+    throwIfFailed,
     write(state: ListenState): void {
-      wanted = `${JSON.stringify(state)}\n`
-      writing ??= write()
-        .catch(error => {
+      if (waiting === null) {
+        writing = writing.then(writeLatest).catch(error => {
           problem = error
         })
-        .finally(() => {
-          writing = null
-        })
-    },
-    /** @throws the error of a write */
-    throwIfFailed(): void {
-      if (problem) throw problem
+      }
+      waiting = state
     },
     async end(): Promise<void> {
       await writing
-      if (problem) throw problem
+      throwIfFailed()
     },
   }
 }
