@@ -3,9 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
 import { type ChangePosition, isInStep } from './checkpoint.ts'
-import { isListSelected, selectedTenants } from './selection.ts'
 import { isGone, lacksChangesQuery, messageOf, needsFullPass } from './service-error.ts'
-import type { Sync } from './sync.ts'
+import { isListSelected, type Sync, selectedTenants } from './sync.ts'
 
 /** The parts that a round reads. */
 export interface RoundPlan {

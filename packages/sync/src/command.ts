@@ -1,17 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type TenantListName, tenantListNames } from '#client'
-import { createJsonReport, createLineReport, type Output, onlyErrors } from './report.ts'
-import {
-  allowHttpOption,
-  listOption,
-  readToken,
-  requireUrl,
-  type ServiceOptions,
-  stopBySignal,
-  tenantOption,
-  tokenVariable,
-  urlOption,
-} from './service-options.ts'
+import { createJsonReport, createLineReport, onlyErrors } from './report.ts'
+import * as service from './service-options.ts'
 import { DatabaseUrlError } from './stores/database-url.ts'
 import { readTarget } from './target.ts'
 
@@ -41,9 +31,8 @@ function readSchema(text: string): string {
   return text
 }
 
-interface Options extends ServiceOptions {
+interface Options extends service.ServiceOptions {
   to: string
-  tenant: number[]
   list: TenantListName[]
   watch?: number
   follow: boolean
@@ -56,12 +45,10 @@ interface Options extends ServiceOptions {
   dryRun: boolean
 }
 
-const output: Output = { out: line => console.log(line), error: line => console.error(line) }
-
 async function createReport(json: boolean) {
-  if (json) return createJsonReport(output)
-  if (!process.stdout.isTTY || !process.stderr.isTTY) return createLineReport(output)
-  return (await import('./progress-bar.ts')).createTerminalReport(output)
+  if (json) return createJsonReport()
+  if (!process.stdout.isTTY || !process.stderr.isTTY) return createLineReport()
+  return (await import('./progress-bar.ts')).createTerminalReport()
 }
 
 /**
@@ -87,15 +74,15 @@ function taskOf({ dryRun, status, verify }: Options) {
 export const syncCommand = new Command('sync')
   // The description is one line, because the completion of shells prints it after the command.
   .description('Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.')
-  .addOption(urlOption())
-  .addOption(allowHttpOption())
+  .addOption(service.urlOption())
+  .addOption(service.allowHttpOption())
   .addOption(
     new Option('--to <place>', 'a directory, sqlite:FILE (Node 22.13 or later), or postgres://user@host/database')
       .env('VOUCHER_GATEWAY_SYNC_TO')
       .makeOptionMandatory(),
   )
-  .addOption(tenantOption('copy'))
-  .addOption(listOption('copy', tenantListNames))
+  .addOption(service.tenantOption('copy'))
+  .addOption(service.listOption('copy', tenantListNames))
   .option('--watch <interval>', 'stay, and begin a round at this interval, such as 30s or 5m', readInterval)
   .addOption(
     new Option('--follow', 'stay, and take each change within a second of its listing')
@@ -127,7 +114,7 @@ export const syncCommand = new Command('sync')
   .option('--quiet', 'print errors only', false)
   .addHelpText(
     'after',
-    `\nThe token is read from --token-file, or from ${tokenVariable}. The manual is at /docs/sync of the service.\n` +
+    `\nThe token is read from --token-file, or from ${service.tokenVariable}. The manual is at /docs/sync of the service.\n` +
       '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
       'a tenant, a permission or the documents of this version; 4 the service cannot be reached, or its answers are not\n' +
       'from Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 7 --status found an unfinished\n' +
@@ -138,18 +125,18 @@ export const syncCommand = new Command('sync')
     if (!target) {
       return syncCommand.error("error: option '--to <place>' names no directory, sqlite:FILE or postgres:// URL.")
     }
-    const url = options.status ? (options.url ?? '') : requireUrl(syncCommand, options)
+    const url = options.status ? (options.url ?? '') : service.requireUrl(syncCommand, options)
     const printed = await createReport(options.json)
     const report = options.quiet ? onlyErrors(printed) : printed
     // A copy holds personal data: the files are for this user only.
     process.umask(0o077)
-    const stop = stopBySignal()
+    const stop = service.stopBySignal()
     const { runSync } = await import('./run.ts')
     process.exitCode = await runSync(
       {
         url,
         allowHttp: options.allowHttp,
-        readToken: () => readToken(options.tokenFile),
+        readToken: () => service.readToken(options.tokenFile),
         to: target.name,
         openStore: target.open,
         readCopy: target.read,

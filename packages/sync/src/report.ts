@@ -1,23 +1,14 @@
 /** Reports events: as lines of JSON, or as sentences. */
 import { isError, type SyncEvent } from './event.ts'
-import { RateMeter } from './reading-rate.ts'
+import { createRateMeter, type ReadingRate } from './reading-rate.ts'
 import { escapeControls, sentenceOf } from './sentence.ts'
 
 /** Receives events. */
 export type ReportEvent = (event: SyncEvent) => void
 
-/** The destination of lines. */
-export interface Output {
-  out: (line: string) => void
-  error: (line: string) => void
-}
-
-/** The minimum time between two lines about the progress of a list, in milliseconds. */
-const progressInterval = { json: 1_000, sentences: 5_000 }
-
 /**
- * Returns a function that decides whether to report an event: progress of a list at most once per interval and when the list is
- * done; every other event always.
+ * Returns a function that decides whether to report an event: progress of a list at most once per interval and when the
+ * list is done; every other event always.
  *
  * @param interval in milliseconds
  */
@@ -32,10 +23,10 @@ function createThrottle(interval: number): (event: SyncEvent) => boolean {
 }
 
 /** Reports each event as a line of JSON on the standard output. */
-export function createJsonReport({ out }: Output): ReportEvent {
-  const isDue = createThrottle(progressInterval.json)
+export function createJsonReport(): ReportEvent {
+  const isDue = createThrottle(1_000)
   return event => {
-    if (isDue(event)) out(escapeControls(JSON.stringify(event)))
+    if (isDue(event)) console.log(escapeControls(JSON.stringify(event)))
   }
 }
 
@@ -46,14 +37,18 @@ export const onlyErrors =
     if (isError(event)) report(event)
   }
 
-/** Reports events as sentences: the standard output of a program that is not on a terminal. */
-export function createLineReport({ out, error }: Output): ReportEvent {
-  const meter = new RateMeter()
-  const isDue = createThrottle(progressInterval.sentences)
+/** Reports events as sentences: the output of a program that is not on a terminal. */
+export function createLineReport(): ReportEvent {
+  const rateOf = createRateMeter()
+  const isDue = createThrottle(5_000)
   return event => {
-    const rate = event.event === 'progress' ? meter.of(event) : null
-    if (!isDue(event)) return
-    const write = isError(event) ? error : out
-    write(sentenceOf(event, rate))
+    const rate = event.event === 'progress' ? rateOf(event) : null
+    if (isDue(event)) printSentence(event, rate)
   }
+}
+
+/** Prints an event as a sentence. */
+export function printSentence(event: SyncEvent, rate: ReadingRate | null = null): void {
+  const print = isError(event) ? console.error : console.log
+  print(sentenceOf(event, rate))
 }

@@ -9,10 +9,9 @@ import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
 import { listTitle } from './lists.ts'
 import { fetchTenantAccess, readRemovals } from './removals.ts'
-import { isListSelected, isSelected, selectedTenants } from './selection.ts'
 import { isGone, messageOf } from './service-error.ts'
 import type { Change } from './store.ts'
-import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
+import { isListSelected, isSelected, noteServerTime, type RoundResult, type Sync, selectedTenants } from './sync.ts'
 
 /**
  * Brings the copy in step with all that changed before the round.

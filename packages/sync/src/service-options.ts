@@ -7,6 +7,7 @@ export interface ServiceOptions {
   url?: string
   allowHttp: boolean
   tokenFile?: string
+  tenant: number[]
 }
 
 /** The variable that holds the token. */

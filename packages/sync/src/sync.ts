@@ -53,3 +53,14 @@ export interface RoundResult {
   /** Sentences about lists that the token may not read, although they were requested or were in the copy. */
   unreadable: string[]
 }
+
+/** Returns whether the sync keeps a tenant. */
+export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: number) =>
+  selection.tenants?.has(tenantId) ?? true
+
+/** Returns whether the sync keeps this list of a tenant. */
+export const isListSelected = ({ selection }: Pick<Sync, 'selection'>, list: TenantListName) =>
+  selection.lists?.has(list) ?? true
+
+/** Returns the tenants of the copy that are read. */
+export const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))

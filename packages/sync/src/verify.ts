@@ -6,11 +6,10 @@ import { exitCodes, SyncError } from './errors.ts'
 import type { SyncEvent } from './event.ts'
 import { readWholeList } from './list-reader.ts'
 import { runRound } from './round.ts'
-import { isSelected, selectedTenants } from './selection.ts'
 import { describeComparison } from './sentence.ts'
 import { isGone } from './service-error.ts'
 import type { Change, Store } from './store.ts'
-import type { Sync } from './sync.ts'
+import { isSelected, type Sync, selectedTenants } from './sync.ts'
 
 /** A checksum of each record, by id. */
 type Checksums = Map<number, number>

@@ -4,17 +4,7 @@ import { VoucherGateway } from '#client'
 import { type ListName, listNames } from '../lists.ts'
 import { escapeControls } from '../sentence.ts'
 import { exitCodeOf, messageOf } from '../service-error.ts'
-import {
-  allowHttpOption,
-  listOption,
-  readToken,
-  requireUrl,
-  type ServiceOptions,
-  stopBySignal,
-  tenantOption,
-  tokenVariable,
-  urlOption,
-} from '../service-options.ts'
+import * as service from '../service-options.ts'
 import { followChanges } from './follow.ts'
 import { type Attempt, Forwarder } from './forwarder.ts'
 import { keyOf } from './message.ts'
@@ -22,11 +12,10 @@ import { keyOf } from './message.ts'
 /** The variable that holds the secret: the arguments of a process can be seen by all users of the machine. */
 const secretVariable = 'VOUCHER_GATEWAY_WEBHOOK_SECRET'
 
-interface Options extends ServiceOptions {
+interface Options extends service.ServiceOptions {
   forwardTo: string
   secret?: string
   state?: string
-  tenant: number[]
   list: ListName[]
   json: boolean
 }
@@ -52,8 +41,8 @@ function describe({ type, tenant, problem, retryIn, status }: Attempt): string {
 /** `listen`: posts each change to an address of the user's own, signed as a webhook is. */
 export const listenCommand = new Command('listen')
   .description('Post the lists that change to a local address, as signed webhooks, without an address in the internet.')
-  .addOption(urlOption())
-  .addOption(allowHttpOption())
+  .addOption(service.urlOption())
+  .addOption(service.allowHttpOption())
   .addOption(
     new Option('--forward-to <address>', 'the receiver, such as http://localhost:3000/hook')
       .argParser(readReceiver)
@@ -65,21 +54,21 @@ export const listenCommand = new Command('listen')
       .argParser(readSecret),
   )
   .option('--state <file>', 'keeps the position and a new secret, so that a restart misses nothing; default: begin now')
-  .addOption(tenantOption('follow'))
-  .addOption(listOption('follow', listNames))
+  .addOption(service.tenantOption('follow'))
+  .addOption(service.listOption('follow', listNames))
   .option('--token-file <file>', 'the file that holds the token')
   .option('--json', 'print one JSON object for each attempt', false)
   .addHelpText(
     'after',
-    `\nThe token is read from --token-file, or from ${tokenVariable}. The manual is at /docs/events of the service.\n` +
+    `\nThe token is read from --token-file, or from ${service.tokenVariable}. The manual is at /docs/events of the service.\n` +
       '\nExit codes: 0 stopped by a signal; 1 error; 2 wrong usage; 3 the service refuses the token, a tenant or a\n' +
       'permission; 141 the reader of the output has left.',
   )
   .action(async (options: Options) => {
-    const url = requireUrl(listenCommand, options)
-    const print = (event: string, fields: object, sentence: string) =>
+    const url = service.requireUrl(listenCommand, options)
+    const print: Print = (event, fields, sentence) =>
       console.log(escapeControls(options.json ? JSON.stringify({ event, ...fields }) : sentence))
-    const stop = stopBySignal()
+    const stop = service.stopBySignal()
     try {
       await listen(url, options, stop, print)
     } catch (error) {
@@ -88,20 +77,15 @@ export const listenCommand = new Command('listen')
     }
   })
 
-async function listen(
-  url: string,
-  options: Options,
-  stop: AbortSignal,
-  print: (event: string, fields: object, sentence: string) => void,
-): Promise<void> {
+type Print = (event: string, fields: object, sentence: string) => void
+
+async function listen(url: string, options: Options, stop: AbortSignal, print: Print): Promise<void> {
   const { forwardTo: to, state: file, allowHttp, tenant, list } = options
   // Loaded here, because its schema would delay each start of the program.
   const { createStateWriter, readState, toSelection } = await import('./state.ts')
   const selection = toSelection(tenant, list)
-  const [token, former] = await Promise.all([
-    readToken(options.tokenFile),
-    file === undefined ? null : readState(file, selection),
-  ])
+  const token = await service.readToken(options.tokenFile)
+  const former = file === undefined ? null : await readState(file, selection)
   const made = options.secret === undefined ? (former?.secret ?? `whsec_${randomBytes(32).toString('base64')}`) : null
   const after = former?.position ?? null
   const client = new VoucherGateway({

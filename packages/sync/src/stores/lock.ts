@@ -4,8 +4,8 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { inUse, takenOver } from './copy-lock-errors.ts'
-import { isMissing } from './own-file.ts'
+import { inUse, takenOver } from '../errors.ts'
+import { hasCode, isMissing } from './own-file.ts'
 
 /** A wait, in milliseconds: longer than a process needs between reading a lock and replacing it. */
 const settlingMs = 250
@@ -80,7 +80,7 @@ function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0)
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return hasCode(error, 'EPERM')
   }
 }
 
@@ -97,7 +97,7 @@ async function createLock(path: string, text: string): Promise<boolean> {
     await writeFile(path, text, { flag: 'wx' })
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    if (hasCode(error, 'EEXIST')) return false
     throw error
   }
 }
@@ -136,7 +136,7 @@ function identify(pid: number): string {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(')').at(-1)?.trim().split(' ')
     started = fields?.[19] ?? ''
   } catch {
-    // Only Linux tells the start time of a process.
+    // Only Linux has the start time of a process there.
   }
   return `${currentPlace} ${pid} ${started}`
 }

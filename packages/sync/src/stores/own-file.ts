@@ -21,7 +21,7 @@ export async function openOwnFile(path: string, flags: number = constants.O_RDON
     // Windows has no such flag, and lets few accounts create links.
     return await open(path, flags | (constants.O_NOFOLLOW ?? 0), 0o666)
   } catch (error) {
-    throw error instanceof Error && 'code' in error && error.code === 'ELOOP' ? isLink(path) : error
+    throw hasCode(error, 'ELOOP') ? isLink(path) : error
   }
 }
 
@@ -47,14 +47,17 @@ export async function ensureDirectory(path: string): Promise<void> {
   await ensureOwnDirectory(path)
 }
 
+/** Returns whether an error has a code of the system. */
+export const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
 /** Returns whether an error says that there is no such file. */
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT'
+export const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT')
 
 /** Creates a directory of the copy when it is missing. @throws SyncError when its name leads elsewhere */
 export async function ensureOwnDirectory(path: string): Promise<void> {
   await mkdir(path).catch(error => {
-    if (error.code !== 'EEXIST') throw error
+    if (!hasCode(error, 'EEXIST')) throw error
   })
   if (!(await lstat(path)).isDirectory()) throw isLink(path)
 }

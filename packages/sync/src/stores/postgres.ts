@@ -2,11 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Positions } from '../checkpoint.ts'
-import { exitCodes, SyncError } from '../errors.ts'
+import { exitCodes, inUse, SyncError, takenOver } from '../errors.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
 import { type Connection, connect } from './connect.ts'
-import { inUse, takenOver } from './copy-lock-errors.ts'
 
 /**
  * Returns the call that takes the advisory lock of a schema, which the session then holds. Behind a pooler only the statement holds

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { type Positions, parsePosition } from '../checkpoint.ts'
+import { inUse } from '../errors.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
-import { inUse } from './copy-lock-errors.ts'
 import { openSqlite, type SqliteDatabase, type SqliteStatement } from './node-sqlite.ts'
 
 const schema = `
