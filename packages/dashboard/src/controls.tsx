@@ -7,7 +7,7 @@ import { formatDay } from './format.ts'
 import type { LiveState } from './live.ts'
 import { LiveSwitch } from './live-switch.tsx'
 import { findFault, type Interval, intervals, isDay, isIntervalAllowed, type Period, presets } from './period.ts'
-import { useView } from './shown-view.ts'
+import { useView } from './use-view.ts'
 
 interface ControlsProps {
   /** The time zone of the days. */

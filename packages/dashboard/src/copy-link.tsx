@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useView } from './shown-view.ts'
+import { useView } from './use-view.ts'
 import { hrefOf } from './view.ts'
 
 /** A button that copies the address of the view; none where the browser has no clipboard. */

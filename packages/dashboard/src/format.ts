@@ -1,5 +1,5 @@
 // Numbers, amounts and days in the words of the browser's locale.
-import { zoneOrUtc } from './time-zone.ts'
+import { zoneOrUtc } from './instant.ts'
 
 const count = new Intl.NumberFormat()
 const shortCount = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })

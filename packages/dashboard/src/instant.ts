@@ -1,22 +1,24 @@
 // Calendar days as instants: filters are in days, columns of instants in time zones.
-import { zoneOrUtc } from './time-zone.ts'
+
+/**
+ * Returns a time zone that the browser knows: UTC in place of a zone that is newer than the browser.
+ *
+ * @param timeZone a name of the tz database
+ */
+export function zoneOrUtc(timeZone: string): string {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+    return timeZone
+  } catch {
+    return 'UTC'
+  }
+}
 
 /** Returns the offset of a time zone from UTC at an instant, in milliseconds. */
 export function offsetAt(instant: number, timeZone: string): number {
-  const format = new Intl.DateTimeFormat('en', {
-    timeZone,
-    hourCycle: 'h23',
-    calendar: 'iso8601',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  })
-  const parts = new Map(format.formatToParts(new Date(instant)).map(({ type, value }) => [type, Number(value)]))
-  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
-  const shown = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'))
+  // Swedish writes days and times as ISO 8601: `2026-01-31 09:30:00`.
+  const format = new Intl.DateTimeFormat('sv', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+  const shown = Date.parse(`${format.format(instant).replace(' ', 'T')}Z`)
   return shown - Math.floor(instant / 1000) * 1000
 }
 

@@ -1,6 +1,6 @@
 import { formatTime } from './format.ts'
 import type { LiveState } from './live.ts'
-import { useView } from './shown-view.ts'
+import { useView } from './use-view.ts'
 
 interface LiveSwitchProps {
   state: LiveState

@@ -1,5 +1,6 @@
 // Follows the changes of the service, and asks again for what the page shows.
 import { createContext } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { VoucherGatewayError } from '../../client/src/error.ts'
 import { pause } from '../../client/src/pause.ts'
 import { Transport } from '../../client/src/transport.ts'
@@ -32,7 +33,7 @@ interface TimedRate extends Rate {
   readAt: number
 }
 
-export type Live = ReturnType<typeof createLive>
+type Live = ReturnType<typeof createLive>
 
 /** Provides the object that refreshes the answers of the components below it; null: it refreshes none. */
 export const LiveContext = createContext<Live | null>(null)
@@ -66,7 +67,7 @@ export function nextRefresh(rate: TimedRate | null, cost: number, refreshedAt: n
 }
 
 /** Creates the object that refreshes the answers of a session after changes, as far as the rate allows. */
-export function createLive(token: string, { onState, onEnd }: LiveListener) {
+function createLive(token: string, { onState, onEnd }: LiveListener) {
   const answers = new Set<ShownAnswer>()
   let rate: TimedRate | null = null
   /** The page has all changes up to this instant, or `isDue`; undefined: no figures were read yet. */
@@ -168,4 +169,37 @@ export function createLive(token: string, { onState, onEnd }: LiveListener) {
       void watch(includes, signal)
     },
   }
+}
+
+/** Creates the `Live` of a session. Returns the `Live` with the state of its updates. */
+export function useLive(token: string, onEnd: () => void): { live: Live; liveState: LiveState } {
+  const [liveState, setState] = useState<LiveState>({ kind: 'following' })
+  const live = useMemo(() => {
+    const onState = (next: LiveState) =>
+      setState(last => (last.kind === next.kind && last.at === next.at ? last : next))
+    return createLive(token, { onState, onEnd })
+  }, [])
+  return { live, liveState }
+}
+
+/** Follows changes while it is on and the page is visible. @param includes returns whether the view may include a tenant */
+export function useFollow(live: Live, isOn: boolean, includes: (tenant: string) => boolean): void {
+  const wanted = useRef(includes)
+  wanted.current = includes
+  useEffect(() => {
+    if (!isOn) return
+    let controller: AbortController | undefined
+    const followWhenVisible = () => {
+      controller?.abort()
+      if (document.visibilityState !== 'visible') return
+      controller = new AbortController()
+      live.follow(tenant => wanted.current(tenant), controller.signal)
+    }
+    followWhenVisible()
+    document.addEventListener('visibilitychange', followWhenVisible)
+    return () => {
+      document.removeEventListener('visibilitychange', followWhenVisible)
+      controller?.abort()
+    }
+  }, [live, isOn])
 }

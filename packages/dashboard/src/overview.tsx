@@ -8,13 +8,12 @@ import type { LiveState } from './live.ts'
 import { type DashboardTenantFragment, DashboardTenantPath } from './operations.ts'
 import { dayIn } from './period.ts'
 import { Failure } from './placeholders.tsx'
-import { ShownView } from './shown-view.ts'
 import { TenantTree } from './tenant-tree.tsx'
 import { listAbove, type TreeTenant } from './tenants.ts'
 import { useAnswer } from './use-answer.ts'
 import type { Tenants } from './use-tenants.ts'
-import { goFrom, type Show } from './use-view.ts'
-import { type Address, resolveView } from './view.ts'
+import { type Show, ShownView } from './use-view.ts'
+import { type Address, type Go, hrefOf, resolveView } from './view.ts'
 import { ViewLink } from './view-link.tsx'
 import { VoucherPage } from './vouchers/voucher-page.tsx'
 
@@ -69,7 +68,7 @@ export function Overview(props: OverviewProps) {
   const shown = known.get(tenant)
   const timeZone = address.timeZone ?? shown?.timeZone ?? 'UTC'
   const view = resolveView(address, tenant, dayIn(timeZone, new Date()))
-  const go = goFrom(view, show)
+  const go: Go = (change, how = 'push') => show(hrefOf(view, change), how)
   useEffect(() => {
     if (shown) document.title = `${shown.name} · Dashboard · Voucher Gateway`
   }, [shown])

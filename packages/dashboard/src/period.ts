@@ -1,6 +1,5 @@
 // Periods of calendar days, as `YYYY-MM-DD`. Their arithmetic knows no time zone.
-import { offsetAt } from './instant.ts'
-import { zoneOrUtc } from './time-zone.ts'
+import { offsetAt, zoneOrUtc } from './instant.ts'
 
 /** The lengths of the intervals of a plot, as `FigureInterval` of the schema. Weeks begin on Monday. */
 export const intervals = ['DAY', 'WEEK', 'MONTH'] as const

@@ -1,8 +1,8 @@
 // The tree of tenants: a list of links, with a button before each tenant that has tenants below it.
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { useView } from './shown-view.ts'
 import { byName, listAbove, listChildren, search, type TreeTenant } from './tenants.ts'
 import { maxSearched, type Tenants } from './use-tenants.ts'
+import { useView } from './use-view.ts'
 import { ViewLink } from './view-link.tsx'
 
 interface TenantTreeProps {

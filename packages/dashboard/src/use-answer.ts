@@ -2,6 +2,7 @@ import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hoo
 import { ApiError, type SendOperation } from './api.ts'
 import { LiveContext } from './live.ts'
 import type { Operation } from './operation.ts'
+import { useWindowEvent } from './use-view.ts'
 
 /** The current answer to an operation. */
 export interface Answer<Data, Variables> {
@@ -109,10 +110,7 @@ export function useAnswer<Data, Variables>(
     }
   }, [request, operation, key, attempt, live])
   // Data may have changed while the connection was lost, and requests during that time have failed.
-  useEffect(() => {
-    addEventListener('online', reload)
-    return () => removeEventListener('online', reload)
-  }, [reload])
+  useWindowEvent('online', reload)
   const isCurrent = key !== null && keyOf(state.of) === key
   return { ...state, isCurrent, reload }
 }

@@ -1,5 +1,24 @@
-import { useCallback, useEffect, useState } from 'preact/hooks'
-import { type Change, type Go, hrefOf, type View } from './view.ts'
+import { createContext } from 'preact'
+import { useCallback, useContext, useEffect, useState } from 'preact/hooks'
+import type { Go, View } from './view.ts'
+
+/** Provides the view to the parts of the page. While the figures of another view load, they have the former view. */
+export const ShownView = createContext<{ view: View; go: Go } | null>(null)
+
+/** Returns the view of the page part that contains the component, and the function that changes the view. */
+export function useView(): { view: View; go: Go } {
+  const shown = useContext(ShownView)
+  if (!shown) throw new Error('There is no ShownView around this component.')
+  return shown
+}
+
+/** Calls a function for each event of the window. */
+export function useWindowEvent(name: 'popstate' | 'online' | 'offline', react: () => void): void {
+  useEffect(() => {
+    addEventListener(name, react)
+    return () => removeEventListener(name, react)
+  }, [react])
+}
 
 /** Shows the page with another query string. */
 export type Show = (search: string, how: 'push' | 'replace') => void
@@ -7,11 +26,8 @@ export type Show = (search: string, how: 'push' | 'replace') => void
 /** Returns the current query string of the page, and the function that changes it. */
 export function useQueryString(): [string, Show] {
   const [search, setSearch] = useState(location.search)
-  useEffect(() => {
-    const read = () => setSearch(location.search)
-    addEventListener('popstate', read)
-    return () => removeEventListener('popstate', read)
-  }, [])
+  const read = useCallback(() => setSearch(location.search), [])
+  useWindowEvent('popstate', read)
   const show = useCallback((next: string, how: 'push' | 'replace') => {
     if (next === location.search) return
     history[how === 'push' ? 'pushState' : 'replaceState'](null, '', next)
@@ -19,9 +35,3 @@ export function useQueryString(): [string, Show] {
   }, [])
   return [search, show]
 }
-
-/** Returns the function with which the parts of the dashboard change the view. */
-export const goFrom =
-  (view: View, show: Show): Go =>
-  (change: Change, how = 'push') =>
-    show(hrefOf(view, change), how)

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useView } from './shown-view.ts'
+import { useView } from './use-view.ts'
 import { type Change, type Go, hrefOf } from './view.ts'
 
 interface ViewLinkProps {

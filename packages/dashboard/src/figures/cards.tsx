@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { changeFrom } from '../comparison.ts'
 import { formatChange, formatCount, formatDays, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { addDays, type Days, dayIn } from '../period.ts'
-import { useView } from '../shown-view.ts'
+import { useView } from '../use-view.ts'
 import { outstandingIn, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import {

@@ -1,6 +1,6 @@
 // Shows all currencies of a view.
 import { formatDays, formatMoney, formatNumberOf } from '../format.ts'
-import { useView } from '../shown-view.ts'
+import { useView } from '../use-view.ts'
 import type { View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
 import { outstandingIn, soldIn } from '../vouchers/filter.ts'

@@ -5,8 +5,8 @@ import { formatInstant } from '../format.ts'
 import { LiveContext } from '../live.ts'
 import { DashboardFigures, DashboardProducts } from '../operations.ts'
 import { Empty, Failure, Placeholder } from '../placeholders.tsx'
-import { ShownView, useView } from '../shown-view.ts'
 import { useAnswer } from '../use-answer.ts'
+import { ShownView, useView, useWindowEvent } from '../use-view.ts'
 import { Cards } from './cards.tsx'
 import { Currencies } from './currencies.tsx'
 import { LagNotice } from './lag-notice.tsx'
@@ -63,10 +63,7 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
   }, [live, figures])
 
   // Without a connection this request fails, and the figures are shown with their time.
-  useEffect(() => {
-    addEventListener('offline', answer.reload)
-    return () => removeEventListener('offline', answer.reload)
-  }, [answer.reload])
+  useWindowEvent('offline', answer.reload)
 
   if (answer.error && !figures) return <Failure error={answer.error} what="The figures" retry={answer.reload} />
   if (answer.isCurrent && !figures) return <Empty text="The figures could not be read. A message above says why." />

@@ -1,9 +1,9 @@
 // The tables below the plots, one at a time.
 import { formatCount, formatDays, formatMoney, formatShare, nameCurrency } from '../format.ts'
 import type { Days, Interval } from '../period.ts'
-import { useView } from '../shown-view.ts'
 import { type Column, numberColumn, tableCsv } from '../tables/data-table.tsx'
 import { WholeTable } from '../tables/whole-table.tsx'
+import { useView } from '../use-view.ts'
 import { soldIn } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import {

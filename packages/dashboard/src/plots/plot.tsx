@@ -1,8 +1,8 @@
 // A figure with bars over time: the words, the plot, the value that is pointed at, and the numbers as a table.
 import { useState } from 'preact/hooks'
 import { type AxisLabel, BarPlot, Legend, type Series, sum, ticksFor } from '../../../charts/src/bar-plot.tsx'
-import { useView } from '../shown-view.ts'
 import { DataTable, type DataTableProps } from '../tables/data-table.tsx'
+import { useView } from '../use-view.ts'
 import type { Filters } from '../vouchers/filter.ts'
 import { showVouchers, VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { useWidth } from './use-width.ts'

@@ -3,7 +3,7 @@ import { type CsvCell, downloadCsv } from '../csv.ts'
 import { Empty } from '../placeholders.tsx'
 import { SearchInput } from '../search-input.tsx'
 import { foldCase, searchWords } from '../search-words.ts'
-import { useView } from '../shown-view.ts'
+import { useView } from '../use-view.ts'
 import type { View } from '../view.ts'
 import { type Column, DataTable, formatSort, readSort, sortRows } from './data-table.tsx'
 

@@ -2,8 +2,8 @@
 import type { SendOperation } from '../api.ts'
 import { DashboardCustomers, type DashboardCustomersQuery, type MarketingSignupTextField } from '../operations.ts'
 import { Failure } from '../placeholders.tsx'
-import { useView } from '../shown-view.ts'
 import { useAnswer } from '../use-answer.ts'
+import { useView } from '../use-view.ts'
 import { FoundIn, Marked } from './match.tsx'
 
 const fieldNames: Readonly<Record<MarketingSignupTextField, string>> = {
