@@ -1,13 +1,13 @@
 // Chooses the period, its intervals, its comparison, the currency, and whether the tenants below are included.
 import { useState } from 'preact/hooks'
+import { Choice } from './choice.tsx'
 import { type Comparison, comparisons } from './comparison.ts'
-import { CopyLink } from './copy-link.tsx'
 import type { Currency } from './figures/model.ts'
-import { formatDay } from './format.ts'
+import { formatDay, formatTime } from './format.ts'
 import type { LiveState } from './live.ts'
-import { LiveSwitch } from './live-switch.tsx'
 import { findFault, type Interval, intervals, isDay, isIntervalAllowed, type Period, presets } from './period.ts'
 import { useView } from './use-view.ts'
+import { hrefOf } from './view.ts'
 
 interface ControlsProps {
   /** The time zone of the days. */
@@ -95,31 +95,6 @@ export function Controls({ timeZone, currencies, liveState }: ControlsProps) {
   )
 }
 
-interface ChoiceProps<Value extends string> {
-  id: string
-  label: string
-  value: Value
-  options: readonly (readonly [value: Value, label: string])[]
-  onChoice(value: Value): void
-}
-
-const Choice = <Value extends string>({ id, label, value, options, onChoice }: ChoiceProps<Value>) => (
-  <div class="field">
-    <label for={id}>{label}</label>
-    <select
-      id={id}
-      value={value}
-      onChange={({ currentTarget }) => onChoice(options[currentTarget.selectedIndex]?.[0] ?? value)}
-    >
-      {options.map(([option, text]) => (
-        <option key={option} value={option} selected={option === value}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </div>
-)
-
 /** The first and the last day. A date is typed in parts, so it has no effect until the button is pressed. */
 function CustomPeriod(shown: { from: string; to: string }) {
   const { go } = useView()
@@ -158,5 +133,63 @@ function CustomPeriod(shown: { from: string; to: string }) {
         </p>
       )}
     </form>
+  )
+}
+
+/** Says when the figures move. */
+function describeState({ kind, at = 0 }: LiveState, timeZone: string): string {
+  switch (kind) {
+    case 'updated':
+      return `updated ${formatTime(at, timeZone)}`
+    case 'next':
+      return `next update ${formatTime(at, timeZone)}`
+    case 'costly':
+      return 'too costly to follow'
+    case 'connecting':
+      return 'connecting again …'
+    case 'following':
+      return ''
+  }
+}
+
+/** The switch that lets the figures follow the changes. Its words are no live region: they change often. */
+function LiveSwitch({ state, timeZone }: { state: LiveState; timeZone: string }) {
+  const { view, go } = useView()
+  return (
+    <p class="live">
+      <input
+        type="checkbox"
+        role="switch"
+        aria-checked={view.isLive}
+        id="live"
+        checked={view.isLive}
+        onChange={event => go({ isLive: event.currentTarget.checked }, 'replace')}
+      />
+      <label for="live">Live</label>
+      {view.isLive && <span class="hint">{describeState(state, timeZone)}</span>}
+    </p>
+  )
+}
+
+/** A button that copies the address of the view; none where the browser has no clipboard. */
+function CopyLink() {
+  const { view } = useView()
+  const [label, setLabel] = useState('Copy link')
+  if (!navigator.clipboard) return null
+  const copy = async () => {
+    // The address of the page may leave the tenant out: the default tenant depends on the token.
+    const copied = navigator.clipboard.writeText(new URL(hrefOf(view), location.href).href)
+    setLabel(
+      await copied.then(
+        () => 'Copied',
+        () => 'Not copied',
+      ),
+    )
+    setTimeout(() => setLabel('Copy link'), 2000)
+  }
+  return (
+    <button type="button" class="secondary small" onClick={copy}>
+      {label}
+    </button>
   )
 }

@@ -12,6 +12,9 @@ import {
   usualInterval,
 } from './period.ts'
 
+/** Parameters of the address. */
+export type Params = Readonly<Record<string, string>>
+
 /** The choices that the parts of the dashboard show. */
 export interface View {
   /** The numeric id of a tenant that the token may see. */
@@ -36,7 +39,7 @@ export interface View {
   /** The global id of the voucher that is shown in place of the figures. */
   voucher: string | null
   /** All other parameters of the address, for the parts that know them. */
-  params: Readonly<Record<string, string>>
+  params: Params
 }
 
 /** The choices in an address: the period and the interval may be missing. */

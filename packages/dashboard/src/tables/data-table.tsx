@@ -1,4 +1,4 @@
-// A table that the browser sorts.
+// A table that its headings sort.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type CsvCell, toCsv } from '../csv.ts'
@@ -7,8 +7,12 @@ import { type CsvCell, toCsv } from '../csv.ts'
 export interface Column<Row> {
   heading: string
   cell: (row: Row) => ComponentChildren
-  /** Returns the value that the column is sorted by. Without it, the column cannot be sorted. */
+  /** Returns the value by which the browser sorts the column. */
   sortBy?: (row: Row) => string | number | null
+  /** The name of the order of the API that sorts the column. A column without `order` and `sortBy` cannot be sorted. */
+  order?: string
+  /** True when the first click sorts from the largest or the latest. Default: `numeric`. */
+  latestFirst?: boolean
   /**
    * The heading of the column in a CSV file, whose cells have the values of `sortBy`. A column without this heading is
    * left out.
@@ -68,9 +72,13 @@ export function tableCsv<Row>(...parts: readonly [CsvPart<Row>, ...CsvPart<Row>[
 export interface DataTableProps<Row> {
   /** The name of the table for screen readers. */
   label: string
+  /** A CSS class of the table. */
+  class?: string
   /** The first column names the row. */
   columns: readonly Column<Row>[]
   rows: readonly Row[]
+  /** Returns the key of a row, so that it keeps the focus when other rows come or go. */
+  keyOf?: (row: Row) => string
   /** The initial sort. Default: the order of `rows`. */
   sort?: Sort | null
   /** Called when the viewer sorts. Default: the table keeps the order in its own state. */
@@ -99,35 +107,6 @@ export function sortRows<Row>(
   })
 }
 
-/** A table that the viewer can sort by its headings. */
-export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, sort: given = null, onSort, busy, foot = null } = props
-  const [own, setOwn] = useState(given)
-  const sort = onSort ? given : own
-  const change = (column: number) => {
-    // Numbers are sorted from the largest first, names from A.
-    const descending = sort?.column === column ? !sort.descending : columns[column]?.numeric === true
-    ;(onSort ?? setOwn)({ column, descending })
-  }
-  return (
-    <TableFrame
-      {...{ label, busy }}
-      headings={columns.map(({ heading, numeric, sortBy }, index) => (
-        <SortHeading
-          {...{ heading, numeric }}
-          direction={sort?.column === index ? (sort.descending ? 'descending' : 'ascending') : null}
-          onSort={sortBy ? () => change(index) : null}
-        />
-      ))}
-      foot={foot !== null && <Row row={foot} columns={columns} />}
-    >
-      {sortRows(rows, columns, sort).map(row => (
-        <Row row={row} columns={columns} />
-      ))}
-    </TableFrame>
-  )
-}
-
 /** The roles of the elements of a table, which some browsers drop where a style shows its rows as cards. */
 const roles = {
   table: 'table',
@@ -138,76 +117,58 @@ const roles = {
   cell: 'cell',
 } as const
 
-interface TableFrameProps {
-  label: string
-  busy: boolean | undefined
-  /** A CSS class of the table. */
-  class?: string
-  headings: ComponentChildren
-  /** The rows. */
-  children: ComponentChildren
-  foot?: ComponentChildren
+/** A table that the viewer can sort by its headings. On a narrow screen each row is a card with labelled cells. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, class: name = '', columns, rows, keyOf, sort: given = null, onSort, busy, foot = null } = props
+  const [own, setOwn] = useState(given)
+  const sort = onSort ? given : own
+  const change = (column: number) => {
+    const { numeric = false, latestFirst = numeric } = columns[column] ?? {}
+    ;(onSort ?? setOwn)({ column, descending: sort?.column === column ? !sort.descending : latestFirst })
+  }
+  const toHeading = ({ heading, numeric, sortBy, order }: Column<Row>, index: number) => {
+    const direction = sort?.column === index ? (sort.descending ? 'descending' : 'ascending') : undefined
+    return (
+      <th scope="col" role={roles.columnHeading} class={numeric ? 'number' : undefined} aria-sort={direction}>
+        {sortBy || order ? (
+          <button type="button" class="sort" onClick={() => change(index)}>
+            {heading}
+            <svg class="sort-mark" viewBox="0 0 8 12" aria-hidden="true">
+              {direction !== 'descending' && <path d="M4 0 8 5H0Z" class={direction && 'on'} />}
+              {direction !== 'ascending' && <path d="M4 12 0 7h8Z" class={direction && 'on'} />}
+            </svg>
+          </button>
+        ) : (
+          heading
+        )}
+      </th>
+    )
+  }
+  const toRow = (row: Row) => (
+    <tr key={keyOf?.(row)} role={roles.row}>
+      {columns.map(({ heading, cell, numeric }, index) =>
+        index === 0 ? (
+          <th scope="row" role={roles.rowHeading}>
+            {cell(row)}
+          </th>
+        ) : (
+          <td role={roles.cell} class={numeric ? 'number' : undefined} data-label={heading}>
+            {cell(row)}
+          </td>
+        ),
+      )}
+    </tr>
+  )
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
+    <section class="scroll" tabIndex={0} aria-label={label} aria-busy={busy}>
+      <table class={`data ${name}`} role={roles.table} aria-label={label}>
+        <thead role={roles.group}>
+          <tr role={roles.row}>{columns.map(toHeading)}</tr>
+        </thead>
+        <tbody role={roles.group}>{sortRows(rows, columns, sort).map(toRow)}</tbody>
+        {foot !== null && <tfoot role={roles.group}>{toRow(foot)}</tfoot>}
+      </table>
+    </section>
+  )
 }
-
-/** The frame around the rows of a table. On a narrow screen each row is a card with labelled cells. */
-export const TableFrame = ({ label, busy, class: name = '', headings, children, foot }: TableFrameProps) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
-  <section class="scroll" tabIndex={0} aria-label={label} aria-busy={busy}>
-    <table class={`data ${name}`} role={roles.table} aria-label={label}>
-      <thead role={roles.group}>
-        <tr role={roles.row}>{headings}</tr>
-      </thead>
-      <tbody role={roles.group}>{children}</tbody>
-      {foot && <tfoot role={roles.group}>{foot}</tfoot>}
-    </table>
-  </section>
-)
-
-/** A row of a table. */
-export const Row = <R,>({
-  row,
-  columns,
-}: {
-  row: R
-  columns: readonly Pick<Column<R>, 'heading' | 'cell' | 'numeric'>[]
-}) => (
-  <tr role={roles.row}>
-    {columns.map(({ heading, cell, numeric }, index) =>
-      index === 0 ? (
-        <th scope="row" role={roles.rowHeading}>
-          {cell(row)}
-        </th>
-      ) : (
-        <td role={roles.cell} class={numeric ? 'number' : undefined} data-label={heading}>
-          {cell(row)}
-        </td>
-      ),
-    )}
-  </tr>
-)
-
-interface SortHeadingProps {
-  heading: string
-  numeric?: boolean | undefined
-  /** The direction in which this column sorts the rows; null when it does not sort them. */
-  direction: 'ascending' | 'descending' | null
-  /** Sorts by this column; null for a column that cannot be sorted. */
-  onSort: (() => void) | null
-}
-
-/** The heading of a column, with a button that sorts by it. */
-export const SortHeading = ({ heading, numeric, direction, onSort }: SortHeadingProps) => (
-  <th scope="col" role={roles.columnHeading} class={numeric ? 'number' : undefined} aria-sort={direction ?? undefined}>
-    {onSort ? (
-      <button type="button" class="sort" onClick={onSort}>
-        {heading}
-        <svg class="sort-mark" viewBox="0 0 8 12" aria-hidden="true">
-          {direction !== 'descending' && <path d="M4 0 8 5H0Z" class={direction ? 'on' : undefined} />}
-          {direction !== 'ascending' && <path d="M4 12 0 7h8Z" class={direction ? 'on' : undefined} />}
-        </svg>
-      </button>
-    ) : (
-      heading
-    )}
-  </th>
-)

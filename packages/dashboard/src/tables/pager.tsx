@@ -1,5 +1,6 @@
 // The pages of a list that the API pages.
 import { useEffect } from 'preact/hooks'
+import type { Params } from '../view.ts'
 
 /** The position of a page in its list. */
 export interface PageInfo {
@@ -10,7 +11,7 @@ export interface PageInfo {
 }
 
 /** Returns the arguments of the page that the address names. @param size how many records a page has */
-export const pageOf = ({ after, before }: Readonly<Record<string, string>>, size: number) =>
+export const pageOf = ({ after, before }: Params, size: number) =>
   before ? { last: size, before } : { first: size, after: after || null }
 
 /**
@@ -20,11 +21,7 @@ export const pageOf = ({ after, before }: Readonly<Record<string, string>>, size
  * @param isMissing whether the answer has come without the list
  * @param onPage shows another page
  */
-export function useFirstPage(
-  isMissing: boolean,
-  { after, before }: Readonly<Record<string, string>>,
-  onPage: (params: Record<string, string>) => void,
-): void {
+export function useFirstPage(isMissing: boolean, { after, before }: Params, onPage: (params: Params) => void): void {
   const isLost = isMissing && Boolean(after || before)
   useEffect(() => {
     if (isLost) onPage({ after: '', before: '' })
@@ -38,7 +35,7 @@ interface PagerProps {
   label: string
   pageInfo: PageInfo
   /** Shows another page. @param params the query parameters of that page */
-  onPage: (params: Record<string, string>) => void
+  onPage: (params: Params) => void
 }
 
 /** The buttons for the next and the previous page; nothing when the page is the whole list. */

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { type CsvCell, downloadCsv } from '../csv.ts'
+import { downloadCsv } from '../csv.ts'
 import { Empty } from '../placeholders.tsx'
 import { SearchInput } from '../search-input.tsx'
 import { foldCase, searchWords } from '../search-words.ts'
 import { useView } from '../use-view.ts'
-import type { View } from '../view.ts'
+import type { Params, View } from '../view.ts'
 import { type Column, DataTable, formatSort, readSort, sortRows } from './data-table.tsx'
 
 interface WholeTableProps<Row> {
@@ -30,12 +30,16 @@ export const fileOf = (name: string, { tenant, from, to }: View): string => `${n
 export function WholeTable<Row>(props: WholeTableProps<Row>) {
   const { label, note, columns, rows, foot = null, empty, toCsv, file } = props
   const { view, go } = useView()
-  const onParams = (params: Record<string, string>) => go({ params }, 'replace')
+  const onParams = (params: Params) => go({ params }, 'replace')
   const { text = '', sort: order } = view.params
   const sort = readSort(order)
   const words = searchWords(text)
-  const name = columns[0]?.sortBy ?? (() => null)
-  const hasWords = (row: Row) => words.every(word => searchText(columns, row, name).includes(word))
+  const [first] = columns
+  const nameOf = (row: Row) => {
+    const cell = first?.cell(row)
+    return foldCase(String(typeof cell === 'string' ? cell : first?.sortBy?.(row)))
+  }
+  const hasWords = (row: Row) => words.every(word => nameOf(row).includes(word))
   const shown = words.length === 0 ? rows : rows.filter(hasWords)
   const download = () => downloadCsv(fileOf(file, view), toCsv(sortRows(shown, columns, sort)))
   if (rows.length === 0) return <Empty text={empty} />
@@ -68,10 +72,4 @@ export function WholeTable<Row>(props: WholeTableProps<Row>) {
       )}
     </>
   )
-}
-
-/** Returns the text of a row's first cell, folded. */
-function searchText<Row>(columns: readonly Column<Row>[], row: Row, name: (row: Row) => CsvCell): string {
-  const cell = columns[0]?.cell(row)
-  return foldCase(String(typeof cell === 'string' ? cell : name(row)))
 }

@@ -3,6 +3,7 @@ import { statuses } from '../figures/status-words.ts'
 import { startOfDay } from '../instant.ts'
 import type { DashboardVouchersQueryVariables, PurchasedVoucherOrderField, VoucherStatus } from '../operations.ts'
 import { addDays, type Days, isDay } from '../period.ts'
+import type { Params } from '../view.ts'
 
 /** The parameters of the address that choose vouchers, and the position in their list. */
 export const filterNames = [
@@ -17,7 +18,7 @@ export type FilterName = (typeof filterNames)[number]
 export type Filters = Partial<Record<FilterName, string>>
 
 /** Empty parameters of all filters, for a link that sets some of them. */
-export const noFilters: Readonly<Record<string, string>> = Object.fromEntries(filterNames.map(name => [name, '']))
+export const noFilters: Params = Object.fromEntries(filterNames.map(name => [name, '']))
 
 /** The filter of the vouchers that count as sold. */
 const sold = { status: statuses.filter(status => status !== 'VOID').join() }
@@ -37,11 +38,7 @@ export const outstandingIn = (currency: string | null): Filters | null =>
   currency === null ? null : { status: 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID', in: currency }
 
 /** Returns the parameters of an address with the period and the currency of the view in place of `of=view`. */
-export const resolveFilters = (
-  params: Readonly<Record<string, string>>,
-  { from, to }: Days,
-  currency: string | null,
-): Readonly<Record<string, string>> =>
+export const resolveFilters = (params: Params, { from, to }: Days, currency: string | null): Params =>
   params.of === 'view' ? { ...params, 'bought-from': from, 'bought-to': to, in: currency ?? '' } : params
 
 /** The sortable columns of vouchers, by their names in the URL. */
@@ -51,30 +48,23 @@ const orderFields = {
   'valid-until': 'VALID_UNTIL',
 } as const satisfies Record<string, PurchasedVoucherOrderField>
 
-/** A sortable column of vouchers. */
-export type OrderField = keyof typeof orderFields
-
-/** A column of the list, and whether it descends. */
-interface VoucherOrder {
-  field: OrderField
-  descending: boolean
-}
-
-const isOrderField = (text: string): text is OrderField => Object.hasOwn(orderFields, text)
+const isOrderField = (text: string): text is keyof typeof orderFields => Object.hasOwn(orderFields, text)
 
 /**
  * Returns the order in the URL; `-purchased` means descending. Without a known order, the latest purchases come first.
  */
-export function readOrder(sort = ''): VoucherOrder {
+export function readOrder(sort = '') {
   const field = sort.replace(/^-/, '')
-  return isOrderField(field) ? { field, descending: sort.startsWith('-') } : { field: 'purchased', descending: true }
+  return isOrderField(field)
+    ? { field, descending: sort.startsWith('-') }
+    : { field: 'purchased' as const, descending: true }
 }
 
 /**
  * Removes an order that the list does not have, for example from an old link. Also removes the page, because its cursor
  * belongs to that order.
  */
-export const dropUnknownOrder = (params: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+export const dropUnknownOrder = (params: Params): Params =>
   !params.sort || isOrderField(params.sort.replace(/^-/, '')) ? params : { ...params, sort: '', after: '', before: '' }
 
 /** Returns the statuses that the address names. */
@@ -89,10 +79,7 @@ interface FilterDefaults {
 }
 
 /** Returns the currency of the filters; filters by amount need a currency. */
-export function readCurrency(
-  params: Readonly<Record<string, string>>,
-  { currency }: Pick<FilterDefaults, 'currency'>,
-): string {
+export function readCurrency(params: Params, currency: string | null): string {
   const hasAmounts = readAmount(params.least) !== null || readAmount(params.most) !== null
   return params.in || (hasAmounts || readOrder(params.sort).field === 'balance' ? (currency ?? '') : '')
 }
@@ -108,13 +95,12 @@ const dayOrNull = (text = '') => (isDay(text) ? text : null)
 type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
 
 /** Returns the filters and the order of an address. Leaves out invalid values. */
-export function toQuery(params: Readonly<Record<string, string>>, defaults: FilterDefaults): VoucherQuery {
+export function toQuery(params: Params, { timeZone, currency: shown }: FilterDefaults): VoucherQuery {
   const [boughtFrom, boughtTo] = [dayOrNull(params['bought-from']), dayOrNull(params['bought-to'])]
   const [from, to] = [dayOrNull(params['valid-from']), dayOrNull(params['valid-to'])]
   const balance = { from: readAmount(params.least), to: readAmount(params.most) }
-  const { timeZone } = defaults
   const chosen = readStatuses(params.status)
-  const currency = readCurrency(params, defaults)
+  const currency = readCurrency(params, shown)
   const { field, descending } = readOrder(params.sort)
   return {
     filter: {

@@ -1,7 +1,9 @@
 // The filters of the vouchers.
 import type { TargetedEvent } from 'preact'
+import { Choice } from '../choice.tsx'
 import { statuses, statusWords } from '../figures/status-words.ts'
 import { SearchInput } from '../search-input.tsx'
+import type { Params } from '../view.ts'
 import { type FilterName, readAmount, readCurrency, readStatuses } from './filter.ts'
 
 /** A product that the filter offers. */
@@ -11,7 +13,7 @@ export interface ProductChoice {
 }
 
 interface FiltersProps {
-  params: Readonly<Record<string, string>>
+  params: Params
   currency: string | null
   currencies: readonly string[]
   products: readonly ProductChoice[]
@@ -19,7 +21,7 @@ interface FiltersProps {
   /** True when a text is also searched in the names of recipients and of customers. */
   findsRecipients: boolean
   findsCustomers: boolean
-  onChange: (params: Record<string, string>, how?: 'push' | 'replace') => void
+  onChange: (params: Params, how?: 'push' | 'replace') => void
   onClear: () => void
 }
 
@@ -29,16 +31,11 @@ export function Filters(props: FiltersProps) {
     props
   const chosen = readStatuses(params.status)
   const set = (name: FilterName) => (value: string) => onChange({ [name]: value })
-  const isKnown = !params.product || products.some(({ id }) => id === params.product)
-  const more = [
-    'product',
-    'valid-from',
-    'valid-to',
-    'least',
-    'most',
-    ...(params.of ? [] : ['in', 'bought-from', 'bought-to']),
-  ]
-  const hasMore = more.some(name => params[name])
+  const { product = '' } = params
+  const isKnown = product === '' || products.some(({ id }) => id === product)
+  const other = isKnown ? [] : [[product, `Product ${product}`] as const]
+  const more = ['product', 'valid-from', 'valid-to', 'least', 'most']
+  const hasMore = [...more, ...(params.of ? [] : ['in', 'bought-from', 'bought-to'])].some(name => params[name])
   return (
     <search>
       <form class="voucher-filters" onSubmit={event => event.preventDefault()}>
@@ -67,33 +64,20 @@ export function Filters(props: FiltersProps) {
         <details open={hasMore}>
           <summary>More filters</summary>
           <div class="filter-grid">
-            <div class="field">
-              <label htmlFor="filter-product">Product</label>
-              <select
-                id="filter-product"
-                value={params.product ?? ''}
-                onChange={event => set('product')(event.currentTarget.value)}
-              >
-                <option value="">Any product</option>
-                {!isKnown && <option value={params.product}>Product {params.product}</option>}
-                {products.map(({ id, name }) => (
-                  <option value={id}>{name}</option>
-                ))}
-              </select>
-            </div>
-            <div class="field">
-              <label htmlFor="filter-in">Currency</label>
-              <select
-                id="filter-in"
-                value={readCurrency(params, { currency })}
-                onChange={event => set('in')(event.currentTarget.value)}
-              >
-                <option value="">Any currency</option>
-                {currencies.map(code => (
-                  <option value={code}>{code}</option>
-                ))}
-              </select>
-            </div>
+            <Choice
+              id="filter-product"
+              label="Product"
+              value={product}
+              options={[['', 'Any product'], ...other, ...products.map(({ id, name }) => [id, name] as const)]}
+              onChoice={set('product')}
+            />
+            <Choice
+              id="filter-in"
+              label="Currency"
+              value={readCurrency(params, currency)}
+              options={[['', 'Any currency'], ...currencies.map(code => [code, code] as const)]}
+              onChoice={set('in')}
+            />
             <Range label="Purchased" type="date" names={['bought-from', 'bought-to']} {...{ params, onChange }} />
             <Range label="Valid until" type="date" names={['valid-from', 'valid-to']} {...{ params, onChange }} />
             <Range label="Balance" type="text" names={['least', 'most']} {...{ params, onChange }} />

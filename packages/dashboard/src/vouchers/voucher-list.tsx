@@ -6,21 +6,14 @@ import { LiveContext } from '../live.ts'
 import { DashboardVoucherCount, DashboardVouchers, type PurchasedVoucherTextField } from '../operations.ts'
 import { dayIn } from '../period.ts'
 import { Empty, Failure, Placeholder } from '../placeholders.tsx'
-import { type Column, numberColumn, Row, SortHeading, TableFrame } from '../tables/data-table.tsx'
+import { type Column, DataTable } from '../tables/data-table.tsx'
 import { type PageInfo, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { useAnswer } from '../use-answer.ts'
 import { useView } from '../use-view.ts'
+import type { Params } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
 import { Customers } from './customers.tsx'
-import {
-  dropUnknownOrder,
-  filterNames,
-  noFilters,
-  type OrderField,
-  readOrder,
-  resolveFilters,
-  toQuery,
-} from './filter.ts'
+import { dropUnknownOrder, filterNames, noFilters, readOrder, resolveFilters, toQuery } from './filter.ts'
 import { Filters, type ProductChoice } from './filters.tsx'
 import { FoundIn, Marked } from './match.tsx'
 import type { ListedVoucher, VoucherMatch } from './voucher.ts'
@@ -58,7 +51,7 @@ export function VoucherList(props: VoucherListProps) {
   const count = useAnswer(request, DashboardVoucherCount, { tenant, withDescendants, filter: query.filter ?? null })
   const found = list.data?.tenant?.purchasedVouchers
   const total = count.data?.tenant?.purchasedVouchers?.count
-  const setParams = (changed: Record<string, string>, how: 'push' | 'replace' = 'push') => {
+  const setParams = (changed: Params, how: 'push' | 'replace' = 'push') => {
     // `of=view` ends when a person changes a filter that it stands for.
     const isOwn = ['bought-from', 'bought-to', 'in'].some(name => name in changed)
     go({ params: { ...(isOwn ? { ...params, of: '' } : given), after: '', before: '', ...changed } }, how)
@@ -132,13 +125,16 @@ interface VouchersProps {
 
 function Vouchers({ timeZone, vouchers, matches, search, busy, onSort }: VouchersProps) {
   const { view } = useView()
-  const order = readOrder(view.params.sort)
+  const { field, descending } = readOrder(view.params.sort)
   const marked = (id: string, field: PurchasedVoucherTextField, text: string) => (
     <Marked text={text} search={matches.get(id)?.matchedFields.includes(field) ? search : ''} />
   )
-  const money = (heading: string, amount: (voucher: ListedVoucher) => number | null) =>
-    numberColumn(heading, amount, (number, { currency }) => formatMoney(number, currency))
-  const columns: (Column<ListedVoucher> & { order?: OrderField })[] = [
+  const money = (heading: string, of: 'purchaseValue' | 'currentBalance' | 'initialBalance') => ({
+    heading,
+    numeric: true,
+    cell: ({ [of]: amount, currency }: ListedVoucher) => (amount === null ? '–' : formatMoney(amount, currency)),
+  })
+  const columns: Column<ListedVoucher>[] = [
     {
       heading: 'Reference',
       cell: ({ id, reference }) => (
@@ -160,12 +156,13 @@ function Vouchers({ timeZone, vouchers, matches, search, busy, onSort }: Voucher
         </>
       ),
     },
-    money('Paid', ({ purchaseValue }) => purchaseValue),
-    { ...money('Balance', ({ currentBalance }) => currentBalance), order: 'balance' },
-    money('Of', ({ initialBalance }) => initialBalance),
+    money('Paid', 'purchaseValue'),
+    { ...money('Balance', 'currentBalance'), order: 'balance' },
+    money('Of', 'initialBalance'),
     {
       heading: 'Purchased',
       order: 'purchased',
+      latestFirst: true,
       cell: ({ purchaseTimestamp }) =>
         purchaseTimestamp === null ? '–' : formatDay(dayIn(timeZone, new Date(purchaseTimestamp))),
     },
@@ -175,28 +172,16 @@ function Vouchers({ timeZone, vouchers, matches, search, busy, onSort }: Voucher
       cell: ({ dateValidEnd }) => (dateValidEnd === null ? 'No end' : formatDay(dateValidEnd)),
     },
   ]
-  const sort = (field: OrderField) => {
-    // Balances and dates of purchase begin with the largest, the end of validity with the earliest.
-    const descending = order.field === field ? !order.descending : field !== 'valid-until'
-    onSort(`${descending ? '-' : ''}${field}`)
-  }
   return (
-    <TableFrame
+    <DataTable
       label="Vouchers"
       class="vouchers"
-      busy={busy}
-      headings={columns.map(({ heading, numeric, order: field }) => (
-        <SortHeading
-          {...{ heading, numeric }}
-          direction={field && order.field === field ? (order.descending ? 'descending' : 'ascending') : null}
-          onSort={field ? () => sort(field) : null}
-        />
-      ))}
-    >
-      {vouchers.map(voucher => (
-        <Row key={voucher.id} row={voucher} columns={columns} />
-      ))}
-    </TableFrame>
+      {...{ columns, busy }}
+      rows={vouchers}
+      keyOf={({ id }) => id}
+      sort={{ column: columns.findIndex(({ order }) => order === field), descending }}
+      onSort={next => onSort(`${next.descending ? '-' : ''}${columns[next.column]?.order}`)}
+    />
   )
 }
 
