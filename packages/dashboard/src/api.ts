@@ -2,23 +2,17 @@
 import { pause } from '../../client/src/pause.ts'
 import type { Operation } from './operation.ts'
 
-/**
- * The reasons why a request failed: `token` (it ended), `forbidden`, `rate`, `unavailable` (for a while), `network` or
- * `service`.
- */
-type ErrorKind = 'token' | 'forbidden' | 'rate' | 'unavailable' | 'network' | 'service'
+/** The reasons why a request failed that need different handling. `token`: it ended; `unavailable`: for a while. */
+type ErrorKind = 'token' | 'forbidden' | 'unavailable' | 'other'
 
-/** A request that failed. The message is a sentence for the viewer. */
+/** A request that failed. */
 export class ApiError extends Error {
-  readonly kind: ErrorKind
-  /** The seconds until a request may be repeated (`rate`). */
-  readonly seconds: number | null
-
-  /** @param seconds for `rate`: the seconds until a request may be repeated */
-  constructor(kind: ErrorKind, message: string, seconds: number | null = null) {
+  /** @param message a sentence for the viewer */
+  constructor(
+    readonly kind: ErrorKind,
+    message: string,
+  ) {
     super(message)
-    this.kind = kind
-    this.seconds = seconds
   }
 }
 
@@ -159,7 +153,7 @@ async function send(token: string, body: object, signal?: AbortSignal): Promise<
     const message = navigator.onLine
       ? 'The service does not answer. Try again in a moment.'
       : 'This device is offline. The dashboard tries again when it is connected.'
-    throw new ApiError('network', message)
+    throw new ApiError('other', message)
   }
 }
 
@@ -167,7 +161,7 @@ async function readBody<Data>(response: Response): Promise<Body<Data>> {
   try {
     return await response.json()
   } catch {
-    throw new ApiError('service', `The service answered with status ${response.status}. Try again in a moment.`)
+    throw new ApiError('other', `The service answered with status ${response.status}. Try again in a moment.`)
   }
 }
 
@@ -191,13 +185,9 @@ const explain = ({ message, extensions }: FieldError): string => {
   return explanations[extensions?.code ?? '']?.(message) ?? [message, ...causes].join(' ')
 }
 
-const errorKinds: Record<string, ErrorKind> = {
-  FORBIDDEN: 'forbidden',
-  RATE_LIMITED: 'rate',
-  UNAVAILABLE: 'unavailable',
-}
+const errorKinds: Record<string, ErrorKind> = { FORBIDDEN: 'forbidden', UNAVAILABLE: 'unavailable' }
 
 function toApiError(error: FieldError | undefined, status: number): ApiError {
   const message = error ? explain(error) : `The service answered with status ${status}.`
-  return new ApiError(errorKinds[error?.extensions?.code ?? ''] ?? 'service', message)
+  return new ApiError(errorKinds[error?.extensions?.code ?? ''] ?? 'other', message)
 }

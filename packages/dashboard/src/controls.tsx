@@ -6,6 +6,7 @@ import type { Currency } from './figures/model.ts'
 import { formatDay, formatTime } from './format.ts'
 import type { LiveState } from './live.ts'
 import { findFault, type Interval, intervals, isDay, isIntervalAllowed, type Period, presets } from './period.ts'
+import { FieldError } from './placeholders.tsx'
 import { useView } from './use-view.ts'
 import { hrefOf } from './view.ts'
 
@@ -127,11 +128,7 @@ function CustomPeriod(shown: { from: string; to: string }) {
       <button type="submit" class="secondary">
         Show
       </button>
-      {fault && (
-        <p class="field-error" id="period-error" role="alert">
-          {fault}
-        </p>
-      )}
+      <FieldError id="period-error" text={fault} />
     </form>
   )
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Listener, Rate } from './api.ts'
 import { formatCount } from './format.ts'
 import { DashboardTenantPath } from './operations.ts'
+import { Warning } from './placeholders.tsx'
 
 type SessionListener = Omit<Listener, 'onEnd'>
 
@@ -28,13 +29,7 @@ export function useNotices(): { notices: ComponentChildren; rateLeft: ComponentC
   const notices = (
     <>
       {waitsUntil !== null && <Waiting until={waitsUntil} />}
-      {messages.length > 0 && (
-        <div class="warning" role="status">
-          {messages.map(message => (
-            <p key={message}>{message}</p>
-          ))}
-        </div>
-      )}
+      <Warning sentences={messages} />
     </>
   )
   return { notices, rateLeft: rate && <RateLeft rate={rate} />, listener }

@@ -1,16 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { ApiError, SendOperation } from './api.ts'
+import type { SendOperation } from './api.ts'
 import { Controls } from './controls.tsx'
 import { Figures } from './figures/figures.tsx'
 import type { Currency } from './figures/model.ts'
 import type { LiveState } from './live.ts'
-import { type DashboardTenantFragment, DashboardTenantPath } from './operations.ts'
+import { type DashboardTenantFragment, DashboardTenantPath, type DashboardViewerQuery } from './operations.ts'
 import { dayIn } from './period.ts'
-import { Failure } from './placeholders.tsx'
+import { Failure, Warning } from './placeholders.tsx'
 import { TenantTree } from './tenant-tree.tsx'
 import { listAbove, type TreeTenant } from './tenants.ts'
-import { useAnswer } from './use-answer.ts'
+import { type Answer, useAnswer } from './use-answer.ts'
 import type { Tenants } from './use-tenants.ts'
 import { type Show, ShownView } from './use-view.ts'
 import { type Address, type Go, hrefOf, resolveView } from './view.ts'
@@ -27,10 +27,8 @@ interface OverviewProps {
   show: Show
   notices: ComponentChildren
   liveState: LiveState
-  /** The permissions of the token; null while they are loaded. */
-  permissions: readonly string[] | null
-  viewerError: ApiError | null
-  onRetry(): void
+  /** The token of the session. */
+  viewer: Answer<DashboardViewerQuery, object>
 }
 
 /** A tenant of an answer, with its ancestors. */
@@ -51,8 +49,8 @@ function nextOfPath(tenant: string, highest: TreeTenant | undefined, roots: read
 
 /** Shows one tenant: the tree, the controls, and the figures that they select. */
 export function Overview(props: OverviewProps) {
-  const { address, tenant, roots, tenants, request, show, notices, liveState, permissions, viewerError, onRetry } =
-    props
+  const { address, tenant, roots, tenants, request, show, notices, liveState, viewer } = props
+  const permissions = viewer.data?.viewer.permissions
   const [isOpen, setOpen] = useState(false)
   const [currencies, setCurrencies] = useState<readonly Currency[] | null>(null)
   const { known, add } = tenants
@@ -105,16 +103,10 @@ export function Overview(props: OverviewProps) {
           )}
           <h1>{shown?.name ?? (isGone ? `Tenant ${tenant}` : 'Dashboard')}</h1>
           <Controls {...{ timeZone, currencies, liveState }} />
-          {address.faults.length > 0 && (
-            <div class="warning" role="status">
-              {address.faults.map(fault => (
-                <p key={fault}>{fault}</p>
-              ))}
-            </div>
-          )}
+          <Warning sentences={address.faults} />
           {notices}
-          {viewerError && <Failure error={viewerError} retry={onRetry} />}
-          {path.error && <Failure error={path.error} retry={path.reload} />}
+          <Failure answer={viewer} />
+          <Failure answer={path} />
           {isGone && <p class="warning">There is no such tenant, or this token is not authorised for it.</p>}
           {!shown && !isGone && !path.error && <p role="status">The tenant loads …</p>}
           {shown && permissions && (

@@ -1,5 +1,5 @@
 // The placeholders for data that is loading, does not exist or could not be read.
-import type { ApiError } from './api.ts'
+import type { Answer } from './use-answer.ts'
 
 /** Shows that there is no data. */
 export const Empty = ({ text }: { text: string }) => <p class="empty">{text}</p>
@@ -17,21 +17,38 @@ export const Placeholder = ({ kind }: { kind: 'cards' | 'plot' | 'table' }) => (
   <div class={`placeholder ${kind}`} aria-hidden="true" />
 )
 
+/** Shows why the value of a field is invalid; nothing without a sentence. */
+export const FieldError = ({ id, text }: { id?: string; text: string | null }) =>
+  text && (
+    <p class="field-error" id={id} role="alert">
+      {text}
+    </p>
+  )
+
+/** Shows sentences that the viewer must read; nothing without sentences. */
+export const Warning = ({ sentences }: { sentences: readonly string[] }) =>
+  sentences.length > 0 && (
+    <div class="warning" role="status">
+      {sentences.map(sentence => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+    </div>
+  )
+
 interface FailureProps {
-  error: ApiError
+  answer: Pick<Answer<unknown, unknown>, 'error' | 'reload'>
   /** The part that could not be loaded, as the subject of a sentence. Without it, only the error is shown. */
   what?: string
   /** The time of the data that is shown nevertheless, in words. */
   shownOf?: string
-  retry: () => void
 }
 
 /**
- * Says why data could not be loaded, with a button that asks again. The frame of the page reports that the token has
- * ended. Data that is temporarily unavailable is not a failure: `useAnswer` asks for it again.
+ * Says why data could not be loaded, with a button that asks again; nothing after a success. The frame of the page
+ * reports that the token has ended. Data that is temporarily unavailable is not a failure: `useAnswer` asks for it again.
  */
-export function Failure({ error, what, shownOf, retry }: FailureProps) {
-  if (error.kind === 'token') return null
+export function Failure({ answer: { error, reload }, what, shownOf }: FailureProps) {
+  if (error === null || error.kind === 'token') return null
   const waits = error.kind === 'unavailable'
   return (
     <div class={`${shownOf || waits ? 'warning' : 'error-summary'} failure`} role={waits ? 'status' : 'alert'}>
@@ -44,7 +61,7 @@ export function Failure({ error, what, shownOf, retry }: FailureProps) {
         {error.message}
         {waits && ' The dashboard tries again by itself.'}
       </p>
-      <button type="button" class="secondary small" onClick={retry}>
+      <button type="button" class="secondary small" onClick={reload}>
         Try again
       </button>
     </div>

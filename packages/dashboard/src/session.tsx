@@ -12,16 +12,14 @@ import { useTenants } from './use-tenants.ts'
 import { useQueryString } from './use-view.ts'
 import { readAddress } from './view.ts'
 
-interface SessionProps {
-  token: string
-  /** Called when the service refuses the token. */
-  onEnd(): void
-}
-
 const noVariables = {}
 
-/** The dashboard of one token. */
-export function Session({ token, onEnd }: SessionProps) {
+/**
+ * The dashboard of one token.
+ *
+ * @param props.onEnd called when the service refuses the token
+ */
+export function Session({ token, onEnd }: { token: string; onEnd(): void }) {
   const [search, show] = useQueryString()
   const { notices, rateLeft, listener } = useNotices()
   const { live, liveState } = useLive(token, onEnd)
@@ -34,8 +32,8 @@ export function Session({ token, onEnd }: SessionProps) {
     return createSendOperation(token, { ...listener, onRate, onEnd })
   }, [])
   const tenants = useTenants(request)
-  const { data, error, reload } = useAnswer(request, DashboardViewer, noVariables)
-  const viewer = data?.viewer
+  const answer = useAnswer(request, DashboardViewer, noVariables)
+  const viewer = answer.data?.viewer
   useEffect(() => {
     if (viewer) describeToken(viewer)
   }, [viewer])
@@ -60,20 +58,15 @@ export function Session({ token, onEnd }: SessionProps) {
       {tenant === undefined ? (
         <main id="main">
           <h1>Dashboard</h1>
-          {error && <Failure error={error} retry={reload} />}
-          {!error && (
+          <Failure answer={answer} />
+          {!answer.error && (
             <p role="status">{viewer ? 'This token is authorised for no tenant.' : 'The dashboard loads …'}</p>
           )}
           {notices}
         </main>
       ) : (
         <LiveContext.Provider value={live}>
-          <Overview
-            {...{ address, tenant, roots, tenants, request, show, notices, liveState }}
-            permissions={viewer?.permissions ?? null}
-            viewerError={error}
-            onRetry={reload}
-          />
+          <Overview {...{ address, tenant, roots, tenants, request, show, notices, liveState }} viewer={answer} />
         </LiveContext.Provider>
       )}
       {rateLeft}

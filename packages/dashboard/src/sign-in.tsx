@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { parseToken } from '/assets/site.js'
+import { FieldError } from './placeholders.tsx'
 
 interface SignInProps {
   /** The reason why the page asks for a token again, as a sentence; null at first. */
@@ -34,11 +35,7 @@ export function SignIn({ reason, onToken, adminAddress }: SignInProps) {
             The dashboard shows what this token may read. GraphiQL and the reference also use it, until this browser tab
             is closed.
           </p>
-          {fault && (
-            <p class="field-error" id="token-error" role="alert">
-              {fault}
-            </p>
-          )}
+          <FieldError id="token-error" text={fault} />
           <input
             id="token"
             name="token"

@@ -1,5 +1,6 @@
 // The tree of tenants: a list of links, with a button before each tenant that has tenants below it.
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { FieldError } from './placeholders.tsx'
 import { byName, listAbove, listChildren, search, type TreeTenant } from './tenants.ts'
 import { maxSearched, type Tenants } from './use-tenants.ts'
 import { useView } from './use-view.ts'
@@ -35,11 +36,7 @@ export function TenantTree({ tenants, roots }: TenantTreeProps) {
           }}
         />
       </div>
-      {tenants.error && (
-        <p class="field-error" role="alert">
-          {tenants.error}
-        </p>
-      )}
+      <FieldError text={tenants.error} />
       {isSearch ? <Matches tenants={tenants} text={text} /> : <Tree {...{ tenants, roots, opened, setOpened }} />}
     </>
   )

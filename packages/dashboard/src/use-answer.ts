@@ -27,11 +27,10 @@ export interface Answer<Data, Variables> {
   reload(): void
 }
 
-/** An answer that has data, or `nothing`. */
-type LastAnswer<Data, Variables> = Pick<Answer<Data, Variables>, 'data' | 'answeredAt' | 'of'> & { cost: number }
+type State<Data, Variables> = Omit<Answer<Data, Variables>, 'isCurrent' | 'reload'> & { cost: number }
 
-type State<Data, Variables> = LastAnswer<Data, Variables> &
-  Pick<Answer<Data, Variables>, 'error' | 'loading' | 'isRefreshed'>
+/** An answer that has data, or `nothing`. */
+type LastAnswer<Data, Variables> = Omit<State<Data, Variables>, 'error' | 'loading' | 'isRefreshed'>
 
 const nothing = { data: null, answeredAt: null, of: null, cost: 0, error: null, loading: true, isRefreshed: false }
 
@@ -86,7 +85,7 @@ export function useAnswer<Data, Variables>(
         error => {
           if (controller.signal.aborted) return
           isAnswered = true
-          const shown = error instanceof ApiError ? error : new ApiError('service', 'The dashboard failed.')
+          const shown = error instanceof ApiError ? error : new ApiError('other', 'The dashboard failed.')
           // The page must not keep data that the token may not read any more.
           if (shown.kind === 'forbidden') last.current = nothing
           clearTimeout(retry)

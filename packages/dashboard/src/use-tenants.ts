@@ -7,32 +7,18 @@ import { type TenantMap, toTreeTenant } from './tenants.ts'
 export const maxSearched = 5000
 
 /** The tenants of the token, as far as they are loaded, and the functions that load more of them. */
-export interface Tenants {
-  known: TenantMap
-  /** True after the first page was read, or could not be. */
-  started: boolean
-  /** True when all tenants of the token are known. */
-  complete: boolean
-  /**
-   * For each tenant: whether it has more children than the known children. A tenant whose children were not loaded has
-   * no entry.
-   */
-  loaded: ReadonlyMap<string, { more: boolean; after: string | null }>
-  /** The reason why the last request for tenants failed, as a sentence. */
-  error: string | null
-  add(tenants: readonly DashboardTenantFragment[]): void
-  /** Loads the next children of a tenant. */
-  loadChildren(id: string): void
-  /** Loads all tenants, at most `maxSearched`: a search needs them. */
-  loadAll(): void
-}
+export type Tenants = ReturnType<typeof useTenants>
 
 /** Loads the tenants of the token: the first hundred in one request, which is enough for most tokens. */
-export function useTenants(request: SendOperation): Tenants {
+export function useTenants(request: SendOperation) {
   const [known, setKnown] = useState<TenantMap>(new Map())
+  // True after the first page was read, or could not be.
   const [started, setStarted] = useState(false)
+  // True when all tenants of the token are known.
   const [complete, setComplete] = useState(false)
-  const [loaded, setLoaded] = useState<Tenants['loaded']>(new Map())
+  // For each tenant whose children were loaded: whether it has more of them, and after which cursor.
+  const [loaded, setLoaded] = useState<ReadonlyMap<string, { more: boolean; after: string | null }>>(new Map())
+  // The reason why the last request for tenants failed, as a sentence.
   const [error, setError] = useState<string | null>(null)
   /** The list of all tenants: where it continues, and whether it is being read. */
   const list = useRef({ after: null as string | null, count: 0, reading: false, ended: false })
@@ -85,6 +71,7 @@ export function useTenants(request: SendOperation): Tenants {
     readList(1)
   }, [readList])
 
+  /** Loads the next children of a tenant. */
   const loadChildren = useCallback(
     async (id: string) => {
       setError(null)
@@ -103,6 +90,7 @@ export function useTenants(request: SendOperation): Tenants {
     [request, add, report, controller, loaded],
   )
 
+  /** Loads all tenants, at most `maxSearched`: a search needs them. */
   const loadAll = useCallback(() => readList(maxSearched), [readList])
   return { known, started, complete, loaded, error, add, loadChildren, loadAll }
 }

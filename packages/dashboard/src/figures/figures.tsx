@@ -65,7 +65,7 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
   // Without a connection this request fails, and the figures are shown with their time.
   useWindowEvent('offline', answer.reload)
 
-  if (answer.error && !figures) return <Failure error={answer.error} what="The figures" retry={answer.reload} />
+  if (answer.error && !figures) return <Failure answer={answer} what="The figures" />
   if (answer.isCurrent && !figures) return <Empty text="The figures could not be read. A message above says why." />
   if (!figures || !answer.of) {
     return (
@@ -91,25 +91,14 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
   return (
     <ShownView.Provider value={{ view, go }}>
       <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
-        {answer.error && (
-          <Failure
-            error={answer.error}
-            what="The figures"
-            shownOf={formatInstant(figures.asOf, figures.timeZone)}
-            retry={answer.reload}
-          />
-        )}
-        <LagNotice asOf={figures.asOf} answeredAt={answer.answeredAt} reload={answer.reload} />
+        <Failure answer={answer} what="The figures" shownOf={formatInstant(figures.asOf, figures.timeZone)} />
+        <LagNotice asOf={figures.asOf} answer={answer} />
         <PrintHeading {...{ view, figures, currency }} />
         <Currencies {...{ figures, currency }} />
         <Cards {...{ figures, currency }} before={answer.data?.tenant?.before ?? null} />
         {/* Figures that do not exist yet are missing for products as well. */}
-        {productsAnswer.error && answer.error?.kind !== 'unavailable' && (
-          <Failure
-            error={productsAnswer.error}
-            what={products ? 'Newer figures of products' : 'The products'}
-            retry={productsAnswer.reload}
-          />
+        {answer.error?.kind !== 'unavailable' && (
+          <Failure answer={productsAnswer} what={products ? 'Newer figures of products' : 'The products'} />
         )}
         <Plots {...{ figures, currency, products }} by={answer.of.by} />
         {figures.periods && (

@@ -1,4 +1,5 @@
 import { formatNumberOf } from '../format.ts'
+import type { Answer } from '../use-answer.ts'
 
 /**
  * The greatest age of figures without a notice, in seconds. The notice should appear after 5 seconds, and the time of
@@ -6,16 +7,15 @@ import { formatNumberOf } from '../format.ts'
  */
 const usualLag = 4
 
-interface LagNoticeProps {
-  /** The stamp of the last step: the figures have all changes up to it. */
-  asOf: string
-  /** The time of the answer (`Reply.answeredAt`). Null: unknown, and the notice is not shown. */
-  answeredAt: number | null
-  reload(): void
-}
+type Timed = Pick<Answer<unknown, unknown>, 'answeredAt' | 'reload'>
 
-/** Says that the figures are old, for example because no instance of the service makes steps. */
-export function LagNotice({ asOf, answeredAt, reload }: LagNoticeProps) {
+/**
+ * Says that the figures are old, for example because no instance of the service makes steps.
+ *
+ * @param props.asOf the stamp of the last step: the figures have all changes up to it
+ * @param props.answer the answer with the figures; without a known `answeredAt` the notice is not shown
+ */
+export function LagNotice({ asOf, answer: { answeredAt, reload } }: { asOf: string; answer: Timed }) {
   const seconds = answeredAt === null ? 0 : (answeredAt - Date.parse(asOf)) / 1000
   if (seconds <= usualLag) return null
   const age =

@@ -10,7 +10,7 @@ import { isPart, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { fileOf, WholeTable } from '../tables/whole-table.tsx'
 import { useAnswer } from '../use-answer.ts'
 import { useView } from '../use-view.ts'
-import type { Change } from '../view.ts'
+import type { Change, Params } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
 import { soldIn } from '../vouchers/filter.ts'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn, withoutBalanceNote } from './model.ts'
@@ -57,13 +57,11 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
   const query = { tenant, period: { from, to }, timeZone, withDescendants: !withDescendants }
   const answer = useAnswer(request, DashboardTenantsBelow, { ...query, ...pageOf(params, pageSize) })
   const children = answer.data?.tenant?.children
-  const replaceParams = (changed: Record<string, string>) => go({ params: changed }, 'replace')
+  const replaceParams = (changed: Params) => go({ params: changed }, 'replace')
   useFirstPage(answer.isCurrent && !children, params, replaceParams)
-  const failure = answer.error && (
-    <Failure error={answer.error} what={children ? 'Newer figures of tenants' : 'The tenants'} retry={answer.reload} />
-  )
+  const failure = <Failure answer={answer} what={children ? 'Newer figures of tenants' : 'The tenants'} />
   if (!children) {
-    if (failure) return failure
+    if (answer.error) return failure
     return answer.isCurrent ? (
       <Empty text="The tenants could not be read. A message above the figures says why." />
     ) : (

@@ -1,8 +1,16 @@
 // Named parts of a whole, each with a bar: the plot is its own table.
 import type { ComponentChildren } from 'preact'
 
+/** Shows a share of a whole as a bar, next to the words. @param length 0 to 1 */
+export const ShareBar = ({ length }: { length: number }) => (
+  <svg class="share-bar" aria-hidden="true">
+    <rect class="track" width="100%" height="6" rx="3" />
+    {length > 0 && <rect class="part" width={`${length * 100}%`} height="6" rx="3" />}
+  </svg>
+)
+
 /** A part: its name, its numbers in words, and the length of its bar. */
-export interface Share {
+interface Share {
   name: ComponentChildren
   /** One text for each heading after the first. */
   numbers: readonly string[]
@@ -40,10 +48,7 @@ export function ShareList({ id, title, summary, headings: [nameHeading, ...headi
             <tr>
               <th scope="row">
                 {name}
-                <svg class="share-bar" aria-hidden="true">
-                  <rect class="track" width="100%" height="6" rx="3" />
-                  {length > 0 && <rect class="part" width={`${Math.max(0.8, length * 100)}%`} height="6" rx="3" />}
-                </svg>
+                <ShareBar length={length && Math.max(0.008, length)} />
               </th>
               {numbers.map(number => (
                 <td class="number">{number}</td>

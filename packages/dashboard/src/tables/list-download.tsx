@@ -41,7 +41,7 @@ export function ListDownload<Row>(props: ListDownloadProps<Row>) {
     let after: string | null = null
     do {
       const page = await readPage(after, signal)
-      if (!page) throw new ApiError('service', `The service answered without the ${noun}s.`)
+      if (!page) throw new ApiError('other', `The service answered without the ${noun}s.`)
       rows.push(...page.nodes)
       setRead(rows.length)
       after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null

@@ -13,21 +13,19 @@ const fieldNames: Readonly<Record<MarketingSignupTextField, string>> = {
   EMAIL: 'e-mail address',
 }
 
-interface CustomersProps {
-  request: SendOperation
-  /** The text that is searched for; not blank. */
-  text: string
-}
-
-/** The customers with the text in their names or e-mail addresses. The audit has one entry an hour for such searches. */
-export function Customers({ request, text }: CustomersProps) {
+/**
+ * The customers with the text in their names or e-mail addresses. The audit has one entry an hour for such searches.
+ *
+ * @param props.text the text that is searched for; not blank
+ */
+export function Customers({ request, text }: { request: SendOperation; text: string }) {
   const { tenant, withDescendants } = useView().view
   const answer = useAnswer(request, DashboardCustomers, { tenant, withDescendants, text })
   const found = answer.data?.tenant?.marketingSignups
   return (
     <section class="customers" aria-labelledby="customers-title" aria-busy={answer.loading}>
       <h3 id="customers-title">Customers who consent to marketing</h3>
-      {answer.error && <Failure error={answer.error} what="The customers" retry={answer.reload} />}
+      <Failure answer={answer} what="The customers" />
       {found && answer.of && found.edges.length > 0 && (
         <ul>
           {found.edges.map(({ node, matchedFields }) => (

@@ -1,14 +1,12 @@
 // The places where the words of a search occur in a record.
 import type { ComponentChildren } from 'preact'
 
-interface MarkedProps {
-  text: string
-  /** The text that was searched for; empty: nothing is marked. */
-  search: string
-}
-
-/** A text in which the words of a search are marked. */
-export const Marked = ({ text, search }: MarkedProps) => (
+/**
+ * A text in which the words of a search are marked.
+ *
+ * @param props.search the text that was searched for; empty: nothing is marked
+ */
+export const Marked = ({ text, search }: { text: string; search: string }) => (
   <>{splitAtWords(text, search).map((part, index) => (index % 2 === 0 ? part : <mark>{part}</mark>))}</>
 )
 

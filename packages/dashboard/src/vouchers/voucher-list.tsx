@@ -78,9 +78,7 @@ export function VoucherList(props: VoucherListProps) {
         </p>
         <VoucherDownload {...{ request, query, timeZone }} total={total ?? null} file={`vouchers-${tenant}`} />
       </div>
-      {list.error && (
-        <Failure error={list.error} what={found ? 'Newer vouchers' : 'The vouchers'} retry={list.reload} />
-      )}
+      <Failure answer={list} what={found ? 'Newer vouchers' : 'The vouchers'} />
       {!found ? (
         !list.error &&
         (list.loading ? (

@@ -5,6 +5,7 @@ import type { SendOperation } from '../api.ts'
 import { formatDay, formatInstant, formatMoney } from '../format.ts'
 import { DashboardVoucher, type DashboardVoucherQuery } from '../operations.ts'
 import { Empty, Failure, Placeholder } from '../placeholders.tsx'
+import { ShareBar } from '../plots/share-list.tsx'
 import { useAnswer } from '../use-answer.ts'
 import { useView } from '../use-view.ts'
 import { ViewLink } from '../view-link.tsx'
@@ -13,12 +14,8 @@ import type { ShownVoucher } from './voucher.ts'
 import { Status } from './voucher-list.tsx'
 import { VouchersLink } from './vouchers-link.tsx'
 
-interface VoucherPageProps {
-  request: SendOperation
-}
-
 /** The voucher that the view names, in a dialog. */
-export function VoucherPage({ request }: VoucherPageProps) {
+export function VoucherPage({ request }: { request: SendOperation }) {
   const { view, go } = useView()
   const dialog = useRef<HTMLDialogElement>(null)
   const answer = useAnswer(request, DashboardVoucher, view.voucher === null ? null : { id: view.voucher })
@@ -55,7 +52,7 @@ export function VoucherPage({ request }: VoucherPageProps) {
           </button>
         </header>
         {answer.error ? (
-          <Failure error={answer.error} what="The voucher" retry={answer.reload} />
+          <Failure answer={answer} what="The voucher" />
         ) : voucher ? (
           <Voucher {...{ voucher }} />
         ) : answer.loading ? (
@@ -72,7 +69,7 @@ export function VoucherPage({ request }: VoucherPageProps) {
 const isVoucher = (node: NonNullable<DashboardVoucherQuery['node']>): node is ShownVoucher => 'reference' in node
 
 function Voucher({ voucher }: { voucher: ShownVoucher }) {
-  const { tenant, product, currency } = voucher
+  const { tenant, product, currency, initialBalance, currentBalance } = voucher
   const zone = tenant?.timeZone ?? 'UTC'
   const money = (amount: number | null) => amount !== null && formatMoney(amount, currency)
   const instant = (at: string | null) => at !== null && formatInstant(at, zone)
@@ -82,8 +79,8 @@ function Voucher({ voucher }: { voucher: ShownVoucher }) {
     ? `${voucher.parentProductTitle}: ${voucher.productTitle ?? ''}`
     : (voucher.productTitle ?? product?.title)
   const facts: [string, ComponentChildren][] = [
-    ['Balance', money(voucher.currentBalance)],
-    ['Balance when purchased', money(voucher.initialBalance)],
+    ['Balance', money(currentBalance)],
+    ['Balance when purchased', money(initialBalance)],
     ['Price paid', money(voucher.purchaseValue)],
     ['Currency', !currency && 'None'],
     [
@@ -116,7 +113,9 @@ function Voucher({ voucher }: { voucher: ShownVoucher }) {
       <p class="voucher-status">
         <Status status={voucher.status} /> {describeStatus(voucher)}
       </p>
-      <Balance voucher={voucher} />
+      {initialBalance && currentBalance !== null ? (
+        <ShareBar length={Math.min(1, Math.max(0, currentBalance / initialBalance))} />
+      ) : null}
       <dl class="facts">
         {facts.map(
           ([name, fact]) =>
@@ -130,17 +129,5 @@ function Voucher({ voucher }: { voucher: ShownVoucher }) {
       </dl>
       <p class="hint">Times are in the time zone {zone}.</p>
     </>
-  )
-}
-
-/** Shows the part of the first balance that is left, as a bar next to the words. */
-function Balance({ voucher: { initialBalance, currentBalance } }: { voucher: ShownVoucher }) {
-  if (!initialBalance || currentBalance === null) return null
-  const left = Math.min(1, Math.max(0, currentBalance / initialBalance))
-  return (
-    <svg class="share-bar" aria-hidden="true">
-      <rect class="track" width="100%" height="6" rx="3" />
-      {left > 0 && <rect class="part" width={`${left * 100}%`} height="6" rx="3" />}
-    </svg>
   )
 }
