@@ -4,9 +4,10 @@ import { changeFrom } from '../comparison.ts'
 import { formatChange, formatCount, formatDays, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { addDays, type Days, dayIn } from '../period.ts'
 import { useView } from '../use-view.ts'
-import { outstandingIn, soldIn } from '../vouchers/filter.ts'
+import { type Filters, outstandingIn, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import {
+  type Balance,
   balanceIn,
   type ComparisonFigures,
   type Currency,
@@ -65,12 +66,7 @@ export function Cards({ figures, before, currency }: CardsProps) {
           <Card
             name="Outstanding now"
             value={money(outstanding.balance)}
-            detail={
-              <>
-                <VouchersLink filters={held}>{formatNumberOf(outstanding.vouchers, 'voucher')}</VouchersLink>
-                {outstanding.withoutBalance.vouchers > 0 && `, ${describeWithoutBalance(outstanding)}`}
-              </>
-            }
+            detail={<Vouchers of={outstanding} filters={held} />}
             note="Whenever they were sold"
           />
         )}
@@ -80,8 +76,7 @@ export function Cards({ figures, before, currency }: CardsProps) {
             value={money(expiring.balance)}
             detail={
               <>
-                <VouchersLink filters={vouchersExpiring}>{formatNumberOf(expiring.vouchers, 'voucher')}</VouchersLink>
-                {expiring.withoutBalance.vouchers > 0 && `, ${describeWithoutBalance(expiring)}`}
+                <Vouchers of={expiring} filters={vouchersExpiring} />
                 {hasOtherDays && ', each by the day at its tenant'}
               </>
             }
@@ -106,6 +101,14 @@ export function Cards({ figures, before, currency }: CardsProps) {
     </section>
   )
 }
+
+/** The number of vouchers of a balance, and of those without one. */
+const Vouchers = ({ of, filters }: { of: Balance; filters: Filters | null }) => (
+  <>
+    <VouchersLink filters={filters}>{formatNumberOf(of.vouchers, 'voucher')}</VouchersLink>
+    {of.withoutBalance.vouchers > 0 && `, ${describeWithoutBalance(of)}`}
+  </>
+)
 
 /**
  * Says which share of the sold balances has been redeemed until now. There is no comparison with an earlier period,

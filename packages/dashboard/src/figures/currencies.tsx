@@ -7,14 +7,12 @@ import { outstandingIn, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from './model.ts'
 
-interface CurrenciesProps {
-  figures: Figures
-  /** The currency that the figures show. */
-  currency: Currency
-}
-
-/** The amounts in each currency when the view has several, and sentences about missing data. */
-export function Currencies({ figures, currency }: CurrenciesProps) {
+/**
+ * The amounts in each currency when the view has several, and sentences about missing data.
+ *
+ * @param props.currency the currency that the figures show
+ */
+export function Currencies({ figures, currency }: { figures: Figures; currency: Currency }) {
   const { view } = useView()
   const currencies = currenciesOf(figures)
   const lack = describeMissingSales(view, figures, currencies)

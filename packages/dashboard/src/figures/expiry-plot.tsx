@@ -1,30 +1,65 @@
-import { formatDay, formatMoney, formatNumberOf, formatShortMoney } from '../format.ts'
+// The outstanding balance by the months in which it expires.
+import { sum } from '../../../charts/src/bar-plot.tsx'
+import { addAmounts, formatDay, formatMoney, formatNumberOf, formatShortMoney } from '../format.ts'
 import { addDays, startOfMonth } from '../period.ts'
 import { NothingToPlot } from '../placeholders.tsx'
 import { Plot } from '../plots/plot.tsx'
 import { numberColumn } from '../tables/data-table.tsx'
 import { type Filters, outstandingIn } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
-import { type Expiry, expiriesOf } from './expiry.ts'
 import { type Currency, describeWithoutBalance, type Outstanding } from './model.ts'
+
+/** The maximum number of months that are shown. */
+const maxMonths = 36
+
+/** The balances and vouchers that expire in a month. */
+interface Expiry {
+  /** The first day of the month; `later`: after the last month that is shown; `never`: it does not expire. */
+  month: string | 'later' | 'never'
+  vouchers: number
+  balance: number
+}
+
+/**
+ * Returns all months from the current month to the last month with an expiry, then an entry for later months and an
+ * entry for vouchers that do not expire, if there are any.
+ *
+ * @param today `YYYY-MM-DD`
+ */
+function expiriesOf(byExpiry: Outstanding['byExpiry'], today: string): Expiry[] {
+  const dated = byExpiry.flatMap(({ month, ...figure }) => (month === null ? [] : [{ month, ...figure }]))
+  const last = dated.reduce((latest, { month }) => (month > latest ? month : latest), '')
+  const months: Expiry[] = []
+  for (
+    let month = startOfMonth(today, 0);
+    month <= last && months.length < maxMonths;
+    month = startOfMonth(month, -1)
+  ) {
+    months.push({ vouchers: 0, balance: 0, ...dated.find(figure => figure.month === month), month })
+  }
+  const end = months.at(-1)?.month ?? ''
+  const rest = (month: Expiry['month'], figures: readonly Omit<Expiry, 'month'>[]): Expiry[] => {
+    if (figures.length === 0) return []
+    const balance = addAmounts(figures.map(({ balance }) => balance))
+    return [{ month, vouchers: sum(figures.map(({ vouchers }) => vouchers)), balance }]
+  }
+  const later = dated.filter(({ month }) => month > end)
+  const never = byExpiry.filter(({ month }) => month === null)
+  return [...months, ...rest('later', later), ...rest('never', never)]
+}
 
 const nameExpiry = ({ month }: Expiry) =>
   month === 'later' ? 'Later' : month === 'never' ? 'Without an end' : formatDay(month, 'month')
 
-/**
- * The outstanding balance by its month of expiry.
- *
- * @param today the present day in the time zone of the figures, `YYYY-MM-DD`
- */
-export function ExpiryPlot({
-  outstanding,
-  currency,
-  today,
-}: {
+interface ExpiryPlotProps {
   outstanding: Outstanding | undefined
   currency: Currency
+  /** The present day in the time zone of the figures, `YYYY-MM-DD`. */
   today: string
-}) {
+}
+
+/** The outstanding balance by its month of expiry. */
+export function ExpiryPlot({ outstanding, currency, today }: ExpiryPlotProps) {
   const title = 'Outstanding balance, by month of expiry'
   if (!outstanding || outstanding.vouchers === 0)
     return <NothingToPlot title={title} text="No balance is outstanding." />
@@ -39,14 +74,13 @@ export function ExpiryPlot({
     const held = outstandingIn(currency)
     if (held === null || vouchers === 0 || month === 'never') return null
     const first = month === 'later' ? startOfMonth(months.at(-1)?.month ?? today, -1) : month
-    return {
-      ...held,
-      'valid-from': first,
-      ...(month !== 'later' && { 'valid-to': addDays(startOfMonth(month, -1), -1) }),
-    }
+    const last = month === 'later' ? {} : { 'valid-to': addDays(startOfMonth(month, -1), -1) }
+    return { ...held, 'valid-from': first, ...last }
   }
+  const without = describeWithoutBalance(outstanding)
+  const held = `${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}`
   const summary = [
-    `${[`${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}`, describeWithoutBalance(outstanding)].filter(Boolean).join(', ')}.`,
+    `${held}${without ? `, ${without}` : ''}.`,
     most && `Most expires in ${nameExpiry(most)}: ${money(most.balance)}.`,
     later && `${money(later.balance)} expires later than the plot shows.`,
     never && `${money(never.balance)} does not expire.`,
@@ -67,10 +101,8 @@ export function ExpiryPlot({
       }))}
       panels={[
         {
-          series: [{ label: 'Balance', color: 'plot-first' }],
-          values: months.map(({ balance }) => [balance]),
-          height: 190,
-          formatTick: tick => formatShortMoney(tick, currency),
+          ...{ label: 'Balance', values: months.map(({ balance }) => balance), height: 190 },
+          formatTick: amount => formatShortMoney(amount, currency),
         },
       ]}
       table={{
@@ -78,10 +110,7 @@ export function ExpiryPlot({
         columns: [
           { heading: 'Expires in', cell: nameExpiry, sortBy: ({ month }) => month },
           numberColumn<Expiry>('Balance', ({ balance }) => balance, money),
-          vouchersColumn<Expiry>(
-            ({ vouchers }) => vouchers,
-            row => ({ filters: filtersOf(row) }),
-          ),
+          vouchersColumn<Expiry>(row => ({ ...row, filters: filtersOf(row) })),
         ],
       }}
     />

@@ -1,7 +1,7 @@
 // The figures of a tenant and a period: cards, plots and tables.
 import { useContext, useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
-import { formatInstant } from '../format.ts'
+import { formatDays, formatInstant } from '../format.ts'
 import { LiveContext } from '../live.ts'
 import { DashboardFigures, DashboardProducts } from '../operations.ts'
 import { Empty, Failure, Placeholder } from '../placeholders.tsx'
@@ -11,8 +11,7 @@ import { Cards } from './cards.tsx'
 import { Currencies } from './currencies.tsx'
 import { LagNotice } from './lag-notice.tsx'
 import { type Currency, currenciesOf } from './model.ts'
-import { Plots } from './plot-grid.tsx'
-import { PrintHeading } from './print-heading.tsx'
+import { Plots } from './plots.tsx'
 import { maxProducts, nameProducts } from './product-names.ts'
 import { TableSection } from './table-section.tsx'
 
@@ -93,7 +92,12 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
       <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
         <Failure answer={answer} what="The figures" shownOf={formatInstant(figures.asOf, figures.timeZone)} />
         <LagNotice asOf={figures.asOf} answer={answer} />
-        <PrintHeading {...{ view, figures, currency }} />
+        <p class="print-heading">
+          {formatDays(view.from, view.to)}
+          {currency !== null && `, amounts in ${currency}`}
+          {view.withDescendants ? ', with the tenants below' : ', without the tenants below'}. Figures of{' '}
+          {formatInstant(figures.asOf, figures.timeZone)}; times and days are in the time zone {figures.timeZone}.
+        </p>
         <Currencies {...{ figures, currency }} />
         <Cards {...{ figures, currency }} before={answer.data?.tenant?.before ?? null} />
         {/* Figures that do not exist yet are missing for products as well. */}

@@ -49,7 +49,7 @@ export const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'w
 })
 
 /** A balance in one currency. */
-type Balance = Omit<Outstanding, 'byExpiry'>
+export type Balance = Omit<Outstanding, 'byExpiry'>
 
 /** Returns a balance in a currency: zeros when there is none. */
 export const balanceIn = (figures: readonly Balance[], currency: Currency): Balance =>
@@ -78,17 +78,16 @@ export function describeRemaining(remaining: NonNullable<Figures['status']>[numb
   return [left, without > 0 && `${formatCount(without)} unused without a balance`].filter(Boolean).join(', ')
 }
 
+interface Amounts {
+  totals: readonly Sales[] | null
+  outstanding: readonly Balance[] | null
+}
+
 /**
  * Returns the currencies of figures: first the currency with the most vouchers sold, then the currency with the most
  * outstanding vouchers.
  */
-export function currenciesOf({
-  totals,
-  outstanding,
-}: {
-  totals: readonly Sales[] | null
-  outstanding: readonly Balance[] | null
-}): Currency[] {
+export function currenciesOf({ totals, outstanding }: Amounts): Currency[] {
   const [sold, held] = [totals ?? [], outstanding ?? []]
   const found = new Set([...sold, ...held].map(({ currency }) => currency))
   const vouchers = (figures: readonly { currency: Currency; vouchers: number }[], currency: Currency) =>
@@ -99,7 +98,7 @@ export function currenciesOf({
 }
 
 /** Returns a sentence about the currency of the sales, or that there are no sales. */
-export function describeSales(figures: Pick<Figures, 'totals' | 'outstanding' | 'status'>, currency: Currency): string {
+export function describeSales(figures: Figures, currency: Currency): string {
   if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}. ${withoutBalanceNote}`
   const hasVouchers = figures.status?.some(({ vouchers }) => vouchers > 0) === true
   return hasVouchers ? 'No vouchers were sold in this period.' : 'There are no sales yet.'

@@ -1,82 +1,108 @@
-// The plots of the figures of one currency.
-import { formatMoney, formatNumberOf, formatShare, formatShortCount, formatShortMoney } from '../format.ts'
-import type { Interval } from '../period.ts'
-import { NothingToPlot } from '../placeholders.tsx'
+// The plots of a view, whose amounts are in one currency.
+import { formatCount, formatMoney, formatNumberOf, formatShare, formatShortCount, formatShortMoney } from '../format.ts'
+import { dayIn, type Interval } from '../period.ts'
+import { NothingToPlot, Placeholder } from '../placeholders.tsx'
 import { Plot } from '../plots/plot.tsx'
 import { type Column, numberColumn } from '../tables/data-table.tsx'
 import { type Filters, soldIn } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
+import { ExpiryPlot } from './expiry-plot.tsx'
 import {
+  type ConsentPeriod,
   type Currency,
+  countConsents,
   describeWithoutBalance,
-  type FigurePeriod,
+  type Figures,
   labelPeriod,
   namePeriod,
   redeemedShare,
   type Sales,
   salesIn,
 } from './model.ts'
+import type { NamedProduct } from './product-names.ts'
+import { StatusShares, TopProducts } from './shares.tsx'
 
-interface PeriodPlotProps {
-  periods: readonly FigurePeriod[]
+interface PlotsProps {
+  figures: Figures
   by: Interval
   currency: Currency
+  /** Null while the products are loading. */
+  products: readonly NamedProduct[] | null
+}
+
+/** The plots of a view; plots that the token may not read are left out. */
+export function Plots({ figures, by, currency, products }: PlotsProps) {
+  const { periods, totals, outstanding, status, consents, asOf, timeZone } = figures
+  const severalYears = (periods?.length ?? 0) > 12
+  const points = (periods ?? []).map(({ sales: all, ...days }): Point => {
+    const sales = salesIn(all, currency)
+    return {
+      ...{ from: days.from, name: namePeriod(days, by), tick: labelPeriod(days, by, severalYears), sales },
+      filters: sales.vouchers > 0 ? soldIn(days, currency) : null,
+    }
+  })
+  return (
+    <section class="plot-grid" aria-label="Plots">
+      {periods && totals && (
+        <>
+          <SalesPlot {...{ points, currency }} total={salesIn(totals, currency)} />
+          <RedeemedPlot {...{ points, currency }} total={salesIn(totals, currency)} />
+        </>
+      )}
+      {outstanding && (
+        <ExpiryPlot
+          outstanding={outstanding.find(figure => figure.currency === currency)}
+          currency={currency}
+          today={dayIn(timeZone, new Date(asOf))}
+        />
+      )}
+      {status && <StatusShares figures={status} />}
+      {products ? <TopProducts {...{ products, currency }} /> : totals && <Placeholder kind="plot" />}
+      {consents && <ConsentPlot {...{ by }} periods={consents} />}
+    </section>
+  )
 }
 
 /** An interval with its sales. */
 interface Point {
+  /** The first day of the interval. */
+  from: string
   name: string
   tick: string
   sales: Sales
-  period: FigurePeriod
   /** The filters that select the vouchers of the interval in the list; null when the list cannot show them. */
   filters: Filters | null
 }
 
-function pointsOf({ periods, by, currency }: PeriodPlotProps): Point[] {
-  const severalYears = periods.length > 12
-  return periods.map(period => {
-    const sales = salesIn(period.sales, currency)
-    return {
-      name: namePeriod(period, by),
-      tick: labelPeriod(period, by, severalYears),
-      sales,
-      period,
-      filters: sales.vouchers > 0 ? soldIn(period, currency) : null,
-    }
-  })
+interface PeriodPlotProps {
+  points: readonly Point[]
+  currency: Currency
+  total: Sales
 }
 
-const nameColumn: Column<Point> = { heading: 'Period', cell: ({ name }) => name, sortBy: ({ period }) => period.from }
+const nameColumn: Column<Point> = { heading: 'Period', cell: ({ name }) => name, sortBy: ({ from }) => from }
 
 /** Plots the amounts paid for the vouchers sold, and their number, over time. */
-export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
-  const { currency, total } = props
-  const points = pointsOf(props)
+function SalesPlot({ points, currency, total }: PeriodPlotProps) {
   const title = 'Vouchers sold'
   const [most] = points.toSorted((one, other) => other.sales.paid - one.sales.paid)
   if (!most || total.vouchers === 0) return <NothingToPlot title={title} text="No vouchers were sold in this period." />
   const money = (amount: number) => formatMoney(amount, currency)
+  const formatTick = (amount: number) => formatShortMoney(amount, currency)
   return (
     <Plot
       id="sales"
       title={title}
       summary={`${money(total.paid)} from ${formatNumberOf(total.vouchers, 'voucher')}. Highest: ${most.name}, ${money(most.sales.paid)}.`}
       points={points.map(({ name, tick, sales, filters }) => ({
-        tick,
-        filters,
+        ...{ tick, filters },
         description: `${name}: ${money(sales.paid)} from ${formatNumberOf(sales.vouchers, 'voucher')}`,
       }))}
       panels={[
+        { label: 'Paid', values: points.map(({ sales }) => sales.paid), height: 150, formatTick },
         {
-          series: [{ label: 'Paid', color: 'plot-first' }],
-          values: points.map(({ sales }) => [sales.paid]),
-          height: 150,
-          formatTick: tick => formatShortMoney(tick, currency),
-        },
-        {
-          series: [{ label: 'Number', color: 'plot-second' }],
-          values: points.map(({ sales }) => [sales.vouchers]),
+          label: 'Number',
+          values: points.map(({ sales }) => sales.vouchers),
           height: 56,
           formatTick: formatShortCount,
         },
@@ -86,10 +112,7 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
         columns: [
           nameColumn,
           numberColumn<Point>('Paid', ({ sales }) => sales.paid, money),
-          vouchersColumn<Point>(
-            ({ sales }) => sales.vouchers,
-            point => point,
-          ),
+          vouchersColumn<Point>(({ sales, filters }) => ({ vouchers: sales.vouchers, filters })),
         ],
       }}
     />
@@ -97,48 +120,36 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
 }
 
 /** For the vouchers sold in each interval, plots the share of their balances that has been redeemed until now. */
-export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
-  const { currency, total } = props
-  const points = pointsOf(props)
+function RedeemedPlot({ points, currency, total }: PeriodPlotProps) {
   const title = 'Redeemed to date, by sale period'
   const share = redeemedShare(total)
   if (share === null) return <NothingToPlot title={title} text="No vouchers with a balance were sold in this period." />
   const money = (amount: number) => formatMoney(amount, currency)
-  const words = ({ sales }: Point) => {
-    const part = redeemedShare(sales)
-    return part === null ? 'nothing sold' : formatShare(part)
-  }
+  const words = (part: number | null) => (part === null ? 'nothing sold' : formatShare(part))
+  const shareOf = ({ sales }: Point) => redeemedShare(sales)
+  const amounts = ({ redeemed, value }: Sales) => `${money(redeemed)} of ${money(value)}`
+  const describe = (point: Point, part: number | null) =>
+    part === null
+      ? `${point.name}: nothing was sold`
+      : `Sold in ${point.name}: ${formatShare(part)} redeemed, ${amounts(point.sales)}`
+  const without = describeWithoutBalance(total)
   return (
     <Plot
       id="redeemed"
       title={title}
       summary={[
-        `${formatShare(share)} of their balances has been redeemed: ${money(total.redeemed)} of ${money(total.value)}.`,
-        total.withoutBalance.vouchers > 0 &&
-          `Of ${formatNumberOf(total.vouchers, 'voucher')}, ${describeWithoutBalance(total)}.`,
+        `${formatShare(share)} of their balances has been redeemed: ${amounts(total)}.`,
+        without && `Of ${formatNumberOf(total.vouchers, 'voucher')}, ${without}.`,
       ]
         .filter(Boolean)
         .join(' ')}
-      points={points.map(point => ({
-        tick: point.tick,
-        filters: point.filters,
-        description:
-          redeemedShare(point.sales) === null
-            ? `${point.name}: nothing was sold`
-            : `Sold in ${point.name}: ${words(point)} redeemed, ${money(point.sales.redeemed)} of ${money(point.sales.value)}`,
-      }))}
+      points={points.map(point => ({ ...point, description: describe(point, shareOf(point)) }))}
       panels={[
         {
-          series: [
-            { label: 'Redeemed', color: 'plot-first' },
-            { label: 'Not redeemed', color: 'plot-rest', hatched: true },
-          ],
-          values: points.map(({ sales }) => {
-            const part = redeemedShare(sales)
-            return part === null ? [0, 0] : [part, 1 - part]
-          }),
+          label: 'Redeemed',
+          rest: 'Not redeemed',
+          values: points.map(shareOf),
           height: 190,
-          ticks: [0, 0.25, 0.5, 0.75, 1],
           formatTick: formatShare,
         },
       ]}
@@ -146,8 +157,43 @@ export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
         rows: points,
         columns: [
           { ...nameColumn, heading: 'Sold in' },
-          { heading: 'Redeemed', cell: words, sortBy: ({ sales }) => redeemedShare(sales), numeric: true },
+          { ...numberColumn<Point>('Redeemed', shareOf, formatShare), cell: point => words(shareOf(point)) },
           numberColumn<Point>('Amount', ({ sales }) => sales.redeemed, money),
+        ],
+      }}
+    />
+  )
+}
+
+/** New and withdrawn consents to marketing over time. */
+function ConsentPlot({ periods, by }: { periods: readonly ConsentPeriod[]; by: Interval }) {
+  const title = 'Consents to marketing'
+  const { given, withdrawn } = countConsents(periods)
+  if (given + withdrawn === 0) {
+    return <NothingToPlot title={title} text="No consent was given or withdrawn in this period." />
+  }
+  const words = (news: number, ends: number) => `${formatCount(news)} new, ${formatCount(ends)} withdrawn`
+  const name = (period: ConsentPeriod) => namePeriod(period, by)
+  const formatTick = formatShortCount
+  return (
+    <Plot
+      id="consents"
+      title={title}
+      summary={`${words(given, withdrawn)}.`}
+      points={periods.map(period => ({
+        tick: labelPeriod(period, by, periods.length > 12),
+        description: `${name(period)}: ${words(period.given, period.withdrawn)}`,
+      }))}
+      panels={[
+        { label: 'New', values: periods.map(period => period.given), height: 190, formatTick },
+        { label: 'Withdrawn', values: periods.map(period => period.withdrawn), height: 60, formatTick },
+      ]}
+      table={{
+        rows: periods,
+        columns: [
+          { heading: 'Period', cell: name, sortBy: ({ from }) => from },
+          numberColumn<ConsentPeriod>('New', period => period.given, formatCount),
+          numberColumn<ConsentPeriod>('Withdrawn', period => period.withdrawn, formatCount),
         ],
       }}
     />

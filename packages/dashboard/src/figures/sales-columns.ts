@@ -7,26 +7,24 @@ import { type Currency, redeemedShare, type Sales } from './model.ts'
 /**
  * Returns the columns of the sales in a currency.
  *
- * @param of returns the sales of a row; null when the row has no sales to show @param target returns the vouchers sold
- * of a row
+ * @param of returns the sales of a row, null when it has none to show, and the vouchers sold
  */
 export const salesColumns = <Row>(
   currency: Currency,
-  of: (row: Row) => Sales | null,
-  target: (row: Row) => VouchersTarget,
+  of: (row: Row) => VouchersTarget & { sales: Sales | null },
 ): Column<Row>[] => {
-  const ofSales = (number: (sales: Sales) => number | null) => (row: Row) => {
-    const sales = of(row)
-    return sales && number(sales)
-  }
   const column = (heading: string, number: (sales: Sales) => number | null, format: (number: number) => string) =>
-    numberColumn(heading, ofSales(number), format)
+    numberColumn<Row>(
+      heading,
+      row => {
+        const { sales } = of(row)
+        return sales && number(sales)
+      },
+      format,
+    )
   const money = (amount: number) => formatMoney(amount, currency)
   return [
-    vouchersColumn(
-      ofSales(({ vouchers }) => vouchers),
-      target,
-    ),
+    vouchersColumn(row => ({ ...of(row), vouchers: of(row).sales?.vouchers ?? null })),
     column('Paid', ({ paid }) => paid, money),
     column('Initial balance', ({ value }) => value, money),
     column('Redeemed', ({ redeemed }) => redeemed, money),

@@ -7,7 +7,7 @@ import { ViewLink } from '../view-link.tsx'
 import { noFilters, soldIn } from '../vouchers/filter.ts'
 import { VoucherList } from '../vouchers/voucher-list.tsx'
 import { tablesId } from '../vouchers/vouchers-link.tsx'
-import { type Currency, describeSales, type Figures, salesIn } from './model.ts'
+import { type Currency, type Figures, salesIn } from './model.ts'
 import type { NamedProduct } from './product-names.ts'
 import { PeriodTable, ProductTable } from './tables.tsx'
 import { TenantTable } from './tenant-table.tsx'
@@ -48,9 +48,7 @@ export function TableSection(props: TableSectionProps) {
           </ViewLink>
         ))}
       </nav>
-      {shown === 'periods' && periods && (
-        <PeriodTable {...{ currency, figures, by }} note={describeSales(figures, currency)} />
-      )}
+      {shown === 'periods' && periods && <PeriodTable {...{ currency, figures, by }} />}
       {shown === 'products' &&
         (products ? (
           <ProductTable {...{ currency, products }} total={salesIn(figures.totals ?? [], currency)} />

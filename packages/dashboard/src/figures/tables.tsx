@@ -10,6 +10,8 @@ import {
   type ConsentPeriod,
   type Currency,
   countConsents,
+  describeSales,
+  type FigurePeriod,
   type Figures,
   namePeriod,
   type Sales,
@@ -18,14 +20,6 @@ import {
 import { maxProducts, type NamedProduct } from './product-names.ts'
 import { salesColumns } from './sales-columns.ts'
 import { soldOf } from './shares.tsx'
-
-interface PeriodTableProps {
-  currency: Currency
-  /** A note that explains the amounts. */
-  note: string
-  figures: Figures
-  by: Interval
-}
 
 /** An interval, or the total of all: its days are null. */
 interface PeriodRow {
@@ -36,16 +30,14 @@ interface PeriodRow {
 }
 
 /** The figures of each interval. */
-export function PeriodTable({ currency, note, figures, by }: PeriodTableProps) {
+export function PeriodTable({ currency, figures, by }: { currency: Currency; figures: Figures; by: Interval }) {
   const { periods, totals, consents } = figures
-  const rows = (periods ?? []).map(
-    ({ from, to, sales }): PeriodRow => ({
-      name: namePeriod({ from, to }, by),
-      days: { from, to },
-      sales: salesIn(sales, currency),
-      consents: consents?.find(period => period.from === from) ?? countConsents([]),
-    }),
-  )
+  const toRow = ({ sales, ...days }: FigurePeriod): PeriodRow => ({
+    name: namePeriod(days, by),
+    days,
+    sales: salesIn(sales, currency),
+    consents: consents?.find(({ from }) => from === days.from) ?? countConsents([]),
+  })
   const total: PeriodRow = {
     name: 'Total',
     days: null,
@@ -54,11 +46,7 @@ export function PeriodTable({ currency, note, figures, by }: PeriodTableProps) {
   }
   const columns: Column<PeriodRow>[] = [
     { heading: 'Period', cell: ({ name }) => name, sortBy: ({ days }) => days?.from ?? null, csvHeading: 'From' },
-    ...salesColumns<PeriodRow>(
-      currency,
-      ({ sales }) => sales,
-      ({ days }) => ({ filters: soldIn(days, currency) }),
-    ),
+    ...salesColumns<PeriodRow>(currency, ({ sales, days }) => ({ sales, filters: soldIn(days, currency) })),
     ...(consents
       ? [
           numberColumn<PeriodRow>('Consents', row => row.consents.given, formatCount),
@@ -70,7 +58,9 @@ export function PeriodTable({ currency, note, figures, by }: PeriodTableProps) {
     <WholeTable
       label="Periods"
       empty="The period has no intervals."
-      {...{ note, rows, columns }}
+      note={describeSales(figures, currency)}
+      columns={columns}
+      rows={(periods ?? []).map(toRow)}
       foot={total}
       toCsv={shown => tableCsv({ columns, rows: shown, currency })}
       file="periods"
@@ -81,30 +71,22 @@ export function PeriodTable({ currency, note, figures, by }: PeriodTableProps) {
 /** A product, or the total of all: it has no id. */
 type ProductRow = Pick<NamedProduct, 'name' | 'vouchers' | 'paid'> & { productId: number | null }
 
-/** The products that sold most in the period. */
-export function ProductTable({
-  currency,
-  products,
-  total,
-}: {
+interface ProductTableProps {
   currency: Currency
   products: readonly NamedProduct[]
   total: Sales
-}) {
+}
+
+/** The products that sold most in the period. */
+export function ProductTable({ currency, products, total }: ProductTableProps) {
   const { view } = useView()
+  const money = (amount: number) => formatMoney(amount, currency)
   const isCut = products.length >= maxProducts
   const what = isCut ? `The ${maxProducts} products that sold most` : 'What was sold'
   const columns: Column<ProductRow>[] = [
     { heading: 'Product', cell: ({ name }) => name, sortBy: ({ name }) => name },
-    vouchersColumn(
-      ({ vouchers }) => vouchers,
-      product => ({ filters: soldOf(product, currency) }),
-    ),
-    numberColumn(
-      'Paid',
-      ({ paid }) => paid,
-      paid => formatMoney(paid, currency),
-    ),
+    vouchersColumn(product => ({ ...product, filters: soldOf(product, currency) })),
+    numberColumn('Paid', ({ paid }) => paid, money),
     numberColumn('Share of sales', ({ paid }) => (total.paid > 0 ? paid / total.paid : null), formatShare),
     numberColumn<ProductRow>('Id', ({ productId }) => productId, String),
   ]

@@ -147,8 +147,6 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
 
 function columnsOf(currency: Currency): Column<TenantRow>[] {
   const has = ({ currency: code }: { currency: Currency }) => code === currency
-  // A dash, because a zero would hide amounts in another currency.
-  const sold = ({ figures }: TenantRow) => (figures?.totals?.some(has) ? salesIn(figures.totals, currency) : null)
   const outstanding = ({ figures }: TenantRow) =>
     figures?.outstanding?.some(has) ? balanceIn(figures.outstanding, currency).balance : null
   const elsewhere = ({ figures }: TenantRow) =>
@@ -156,7 +154,9 @@ function columnsOf(currency: Currency): Column<TenantRow>[] {
       .filter(sales => !has(sales))
       .map(sales => formatMoney(sales.paid, sales.currency))
       .join(', ')
-  const amounts = salesColumns<TenantRow>(currency, sold, ({ change }) => ({
+  const amounts = salesColumns<TenantRow>(currency, ({ figures, change }) => ({
+    // A dash, because a zero would hide amounts in another currency.
+    sales: figures?.totals?.some(has) ? salesIn(figures.totals, currency) : null,
     filters: soldIn(null, currency),
     change: { ...change, currency },
   }))

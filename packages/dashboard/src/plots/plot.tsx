@@ -1,6 +1,6 @@
 // A figure with bars over time: the words, the plot, the value that is pointed at, and the numbers as a table.
 import { useState } from 'preact/hooks'
-import { type AxisLabel, BarPlot, Legend, type Series, sum, ticksFor } from '../../../charts/src/bar-plot.tsx'
+import { type AxisLabel, BarPlot, Legend, type Series, ticksFor } from '../../../charts/src/bar-plot.tsx'
 import { DataTable, type DataTableProps } from '../tables/data-table.tsx'
 import { useView } from '../use-view.ts'
 import type { Filters } from '../vouchers/filter.ts'
@@ -19,16 +19,22 @@ interface PlotPoint {
 
 /** Bars in one unit. Several panels stand below each other over the same points. */
 interface PlotPanel {
-  /** The series of the panel. The first label is the title of the panel, when there are several panels. */
-  series: readonly Series[]
-  /** For each point, one value of each series. */
-  values: readonly (readonly number[])[]
+  /** The name of the values, and the title of the panel when there are several panels. */
+  label: string
+  /** The value of each point; null: none. */
+  values: readonly (number | null)[]
+  /** The name of the rest up to 1, for values that are shares. */
+  rest?: string
   /** The height of the panel, in pixels. */
   height: number
   formatTick: (tick: number) => string
-  /** The ticks of the axis. Default: from 0 to the largest value. */
-  ticks?: readonly number[]
 }
+
+/** Returns the series of a panel. @param index its place from the top */
+const seriesOf = ({ label, rest }: PlotPanel, index: number): Series[] => [
+  { label, color: index === 0 ? 'plot-first' : 'plot-second' },
+  ...(rest === undefined ? [] : [{ label: rest, color: 'plot-rest', hatched: true }]),
+]
 
 interface PlotProps<Row> {
   /** Unique on the page. */
@@ -43,6 +49,9 @@ interface PlotProps<Row> {
   rest?: number
 }
 
+const valuesOf = ({ rest }: PlotPanel, value: number | null): number[] =>
+  value === null ? [] : rest === undefined ? [value] : [value, 1 - value]
+
 /** The width of a character on the axis, and the space between labels. */
 const [characterWidth, labelSpace] = [6.2, 14]
 
@@ -52,8 +61,10 @@ function measureAxis(panels: readonly PlotPanel[]): number {
   return Math.max(52, ...texts.map(text => 12 + text.length * 7.6))
 }
 
-const ticksOf = ({ ticks, values, height }: PlotPanel): readonly number[] =>
-  ticks ?? ticksFor(Math.max(0, ...values.map(sum)), height < 100 ? 2 : 4)
+const ticksOf = ({ rest, values, height }: PlotPanel): readonly number[] =>
+  rest === undefined
+    ? ticksFor(Math.max(0, ...values.map(value => value ?? 0)), height < 100 ? 2 : 4)
+    : [0, 0.25, 0.5, 0.75, 1]
 
 /**
  * Draws a plot. With the keyboard, it is a slider over its points. A click on a bar shows the vouchers that it counts, as
@@ -90,9 +101,7 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
       <p class="plot-summary" id={`${id}-summary`}>
         {summary}
       </p>
-      {panels.some(({ series }) => series.length > 1) && (
-        <Legend id={`${id}-0`} series={panels.flatMap(({ series }) => series)} />
-      )}
+      {panels.some(({ rest }) => rest) && <Legend id={`${id}-0`} series={panels.flatMap(seriesOf)} />}
       <div
         ref={ref}
         class={points.some(({ filters }) => filters) ? 'plot-frame opens' : 'plot-frame'}
@@ -116,14 +125,14 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
       >
         {panels.map((panel, index) => (
           <div class="plot-panel">
-            {panels.length > 1 && <p class="panel-title">{panel.series[0]?.label}</p>}
+            {panels.length > 1 && <p class="panel-title">{panel.label}</p>}
             {width > 0 ? (
               <BarPlot
                 {...{ step, barWidth, axisWidth, selected }}
-                series={panel.series}
+                series={seriesOf(panel, index)}
                 formatTick={panel.formatTick}
                 id={`${id}-${index}`}
-                bars={panel.values.map(values => ({ values }))}
+                bars={panel.values.map(value => ({ values: valuesOf(panel, value) }))}
                 plotHeight={panel.height}
                 ticks={ticksOf(panel)}
                 labels={index === panels.length - 1 ? labels : []}

@@ -35,11 +35,12 @@ export const VouchersLink = ({ filters, change, children }: VouchersTarget & { c
     </ViewLink>
   )
 
-/** Returns the column with the number of vouchers of each row. The number is a link to these vouchers. */
-export const vouchersColumn = <Row,>(
-  number: (row: Row) => number | null,
-  target: (row: Row) => VouchersTarget,
-): Column<Row> =>
-  numberColumn('Vouchers', number, (vouchers, row) =>
-    vouchers === 0 ? '0' : <VouchersLink {...target(row)}>{formatCount(vouchers)}</VouchersLink>,
+/** Returns the column with the number of vouchers of each row; null: unknown. The number is a link to these vouchers. */
+export const vouchersColumn = <Row,>(of: (row: Row) => VouchersTarget & { vouchers: number | null }): Column<Row> => {
+  const link = (count: number, row: Row) => <VouchersLink {...of(row)}>{formatCount(count)}</VouchersLink>
+  return numberColumn(
+    'Vouchers',
+    row => of(row).vouchers,
+    (count, row) => (count === 0 ? '0' : link(count, row)),
   )
+}
