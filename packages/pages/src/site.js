@@ -91,8 +91,8 @@ function draw() {
   if (!account) return
   if (readToken() !== null) account.replaceChildren(...signedIn())
   else if (demoToken !== null) account.replaceChildren(button('Use the demo token', useDemoToken))
-  else if (account.dataset.signIn !== undefined) account.replaceChildren(signInLink())
-  else account.replaceChildren()
+  else if (account.dataset.signIn === undefined) account.replaceChildren()
+  else account.replaceChildren(create('a', { href: account.dataset.signIn, textContent: 'Sign in' }))
 }
 
 function storeDemoToken() {
@@ -108,24 +108,17 @@ function useDemoToken() {
 function signedIn() {
   const { name, expiresAt } = JSON.parse(storage.getItem(descriptionKey)) ?? { name: 'Signed in', expiresAt: null }
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-  const label = document.createElement('span')
-  label.textContent = expiresAt === null ? name : `${name}, until ${format.format(new Date(expiresAt))}`
-  return [label, button('Sign out', signOut)]
+  const textContent = expiresAt === null ? name : `${name}, until ${format.format(new Date(expiresAt))}`
+  return [create('span', { textContent }), button('Sign out', signOut)]
 }
 
-function signInLink() {
-  const link = document.createElement('a')
-  link.href = account.dataset.signIn
-  link.textContent = 'Sign in'
-  return link
+/** Creates an element with these properties. */
+function create(name, properties) {
+  return Object.assign(document.createElement(name), properties)
 }
 
-function button(text, press) {
-  const element = document.createElement('button')
-  element.type = 'button'
-  element.textContent = text
-  element.addEventListener('click', press)
-  return element
+function button(textContent, onclick) {
+  return create('button', { type: 'button', textContent, onclick })
 }
 
 // The forms of the API access page: signing in and out there holds for all pages.

@@ -48,7 +48,7 @@ export function createLineReport(): ReportEvent {
 }
 
 /** Prints an event as a sentence. */
-export function printSentence(event: SyncEvent, rate: ReadingRate | null = null): void {
+export function printSentence(event: SyncEvent, rate: ReadingRate | null): void {
   const print = isError(event) ? console.error : console.log
   print(sentenceOf(event, rate))
 }

@@ -112,11 +112,7 @@ function watchChanges(store: Store) {
     if (change.kind === 'drop') for (const list of tenantListNames) changed.set(keyOf(list, change.tenantId), 'all')
     else if (change.list === 'tenants') return
     else if (change.kind === 'sweep') changed.set(keyOf(change.list, change.tenantId), 'all')
-    else if (change.kind === 'remove') add(change.list, change.tenantId, change.ids)
-    else {
-      const ids = change.records.map(({ id }) => id)
-      add(change.list, change.tenantId, ids)
-    }
+    else add(change.list, change.tenantId, change.kind === 'remove' ? change.ids : change.records.map(({ id }) => id))
   }
   const watched: Store = {
     get positions() {
