@@ -6,7 +6,7 @@ import { type Filters, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { type Currency, describeRemaining, type Figures } from './model.ts'
 import type { NamedProduct } from './product-names.ts'
-import { statuses, statusWords } from './status-words.ts'
+import { nameStatus, statuses } from './status-words.ts'
 
 /** The vouchers of all periods and currencies by their present status. */
 export function StatusShares({ figures }: { figures: NonNullable<Figures['status']> }) {
@@ -26,7 +26,7 @@ export function StatusShares({ figures }: { figures: NonNullable<Figures['status
       shares={shares.map(({ status, vouchers, share, remaining }) => ({
         name: (
           <>
-            <VouchersLink filters={{ status }}>{statusWords[status]}</VouchersLink>
+            <VouchersLink filters={{ status }}>{nameStatus(status)}</VouchersLink>
             {status === 'EXPIRED' && vouchers > 0 && <span class="muted"> {describeRemaining(remaining)}</span>}
           </>
         ),

@@ -1,7 +1,7 @@
 // The filters of the vouchers.
 import type { TargetedEvent } from 'preact'
 import { Choice } from '../choice.tsx'
-import { statuses, statusWords } from '../figures/status-words.ts'
+import { nameStatus, statuses } from '../figures/status-words.ts'
 import { SearchInput } from '../search-input.tsx'
 import type { Params } from '../view.ts'
 import { type FilterName, readAmount, readCurrency, readStatuses } from './filter.ts'
@@ -57,7 +57,7 @@ export function Filters(props: FiltersProps) {
                   set('status')(statuses.filter(each => (each === status ? checked : chosen.includes(each))).join(','))
                 }
               />
-              {statusWords[status]}
+              {nameStatus(status)}
             </label>
           ))}
         </fieldset>

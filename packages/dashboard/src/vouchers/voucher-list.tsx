@@ -1,6 +1,6 @@
 // The purchased vouchers of the view: filtered, sorted and paged by the API.
 import type { SendOperation } from '../api.ts'
-import { nameStatus, statusTones } from '../figures/status-words.ts'
+import { nameStatus, toneOf } from '../figures/status-words.ts'
 import { formatCountOf, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
 import { LiveContext } from '../live.ts'
 import { DashboardVoucherCount, DashboardVouchers, type PurchasedVoucherTextField } from '../operations.ts'
@@ -201,5 +201,5 @@ const VoucherFields = ({ match, search }: { match: VoucherMatch | undefined; sea
 
 /** The status of a voucher as a badge with its words. */
 export const Status = ({ status }: { status: ListedVoucher['status'] }) => (
-  <span class={`badge ${status ? statusTones[status] : ''}`}>{nameStatus(status)}</span>
+  <span class={`badge ${toneOf(status)}`}>{nameStatus(status)}</span>
 )
