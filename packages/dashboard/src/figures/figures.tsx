@@ -92,6 +92,7 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
       <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
         <Failure answer={answer} what="The figures" shownOf={formatInstant(figures.asOf, figures.timeZone)} />
         <LagNotice asOf={figures.asOf} answer={answer} />
+        {/* Prints the choices of the controls below the name of the tenant. */}
         <p class="print-heading">
           {formatDays(view.from, view.to)}
           {currency !== null && `, amounts in ${currency}`}
