@@ -9,30 +9,17 @@ import type { Pool } from '../../src/db/sql.ts'
 /** @returns the seconds of CPU time that have been used so far */
 export type CpuClock = () => number
 
-interface ProcessTimes {
-  parent: number
-  /** The time of all its threads, user and system, in seconds. */
-  own: number
-  /** The time of its children that have ended, in seconds. */
-  endedChildren: number
-}
-
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
-function read(pid: number): ProcessTimes | null {
-  let text: string
+/** @returns numbers of /proc/<pid>/stat; null when the process has ended */
+function readStat(pid: number) {
   try {
-    text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The process's name stands in brackets and may hold spaces and brackets.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { parent: Number(fields[1]), endedChildren: (Number(fields[13]) + Number(fields[14])) / ticksPerSecond }
   } catch {
     return null
-  }
-  // The process's name stands in brackets and may hold spaces and brackets.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const [endedUser, endedSystem] = fields.slice(13, 15).map(Number)
-  return {
-    parent: Number(fields[1]),
-    own: threadSeconds(pid),
-    endedChildren: (endedUser! + endedSystem!) / ticksPerSecond,
   }
 }
 
@@ -54,26 +41,24 @@ export const residentMemory = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 /** @returns the clock of one process */
-export function processCpu(pid: number): CpuClock {
+export const processCpu = (pid: number): CpuClock => {
   return () => {
-    const times = read(pid)
-    if (!times) throw new Error(`Process ${pid} has ended.`)
-    return times.own
+    if (!readStat(pid)) throw new Error(`Process ${pid} has ended.`)
+    return threadSeconds(pid)
   }
 }
 
 /** @returns the clock of a database server: its main process and all children, ended ones included */
 export async function postgresCpu(sql: Pool): Promise<CpuClock> {
   const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  const main = read(row!.pid)?.parent
+  const main = readStat(row!.pid)?.parent
   if (main === undefined) throw new Error('CPU time is read from /proc, which only Linux has.')
   return () => {
-    const server = read(main)
+    const server = readStat(main)
     if (!server) throw new Error('The database server has ended.')
     const children = readdirSync('/proc')
-      .filter(name => /^\d+$/.test(name))
-      .map(name => read(Number(name)))
-      .filter(times => times?.parent === main)
-    return children.reduce((sum, times) => sum + (times?.own ?? 0), server.own + server.endedChildren)
+      .map(Number)
+      .filter(pid => pid > 0 && readStat(pid)?.parent === main)
+    return [main, ...children].reduce((sum, pid) => sum + threadSeconds(pid), server.endedChildren)
   }
 }

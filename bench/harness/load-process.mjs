@@ -4,10 +4,6 @@ import { Client } from 'undici'
 /** GraphQL reports errors with status 200. The answers of the benchmarks are longer than this, in bytes. */
 const errorLength = 1000
 
-function quantile(sorted, share) {
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
-}
-
 /** By origin: connections stay open between orders, because opening them would be a part of a short turn. */
 const opened = new Map()
 
@@ -19,11 +15,9 @@ function clientsOf(origin, connections) {
 }
 
 async function load({ origin, requests, first, seconds, count, connections }) {
-  const latencies = []
-  let next = first
-  let example = ''
-  let bytes = 0
+  const times = []
   const statuses = {}
+  let [next, bytes, example] = [first, 0, '']
   const start = performance.now()
   const end = start + (seconds ?? Number.POSITIVE_INFINITY) * 1000
   const last = first + (count ?? Number.POSITIVE_INFINITY)
@@ -33,9 +27,7 @@ async function load({ origin, requests, first, seconds, count, connections }) {
       const send = () => {
         const sent = performance.now()
         if (sent >= end || next >= last) return resolve()
-        let status = 0
-        let length = 0
-        let beginning = ''
+        let [status, length, beginning] = [0, 0, '']
         client.dispatch(requests[next++ % requests.length], {
           onConnect() {},
           onHeaders(code) {
@@ -49,9 +41,9 @@ async function load({ origin, requests, first, seconds, count, connections }) {
           },
           onComplete() {
             bytes += length
-            latencies.push(performance.now() - sent)
-            const hasErrors = length < errorLength && beginning.includes('"errors"')
-            const outcome = status === 200 && hasErrors ? 'errors' : String(status)
+            times.push(performance.now() - sent)
+            const hasErrors = status === 200 && length < errorLength && beginning.includes('"errors"')
+            const outcome = hasErrors ? 'errors' : String(status)
             statuses[outcome] = (statuses[outcome] ?? 0) + 1
             if (outcome !== '200') example = `${status} ${beginning}`
             send()
@@ -67,19 +59,9 @@ async function load({ origin, requests, first, seconds, count, connections }) {
     })
   await Promise.all(clientsOf(origin, connections).map(keepBusy))
   const elapsed = (performance.now() - start) / 1000
-  latencies.sort((one, other) => one - other)
-  return {
-    requests: latencies.length,
-    perSecond: latencies.length / elapsed,
-    p50: quantile(latencies, 0.5),
-    p99: quantile(latencies, 0.99),
-    bytes,
-    statuses,
-    example,
-  }
+  times.sort((one, other) => one - other)
+  const [p50 = 0, p99 = 0] = [0.5, 0.99].map(share => times[Math.floor(share * times.length)])
+  return { requests: times.length, perSecond: times.length / elapsed, p50, p99, bytes, statuses, example }
 }
 
-process.on('message', async order => {
-  const outcome = await load(order)
-  process.send?.(outcome)
-})
+process.on('message', async order => process.send?.(await load(order)))
