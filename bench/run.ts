@@ -1,6 +1,7 @@
 /** Runs the benchmark that the first argument names: `npm run bench -- export --short`. */
 import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
+import { stopAll } from './harness/at-end.ts'
 
 const own = basename(import.meta.filename)
 const names = readdirSync(import.meta.dirname)
@@ -8,4 +9,8 @@ const names = readdirSync(import.meta.dirname)
   .map(file => basename(file, '.ts'))
 const [name = ''] = process.argv.splice(2, 1)
 if (!names.includes(name)) throw new Error(`Name a benchmark: ${names.join(', ')}.`)
-await import(`./${name}.ts`)
+try {
+  await import(`./${name}.ts`)
+} finally {
+  await stopAll()
+}

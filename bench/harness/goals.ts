@@ -1,17 +1,36 @@
-/** The goals of a benchmark, with the limits that end it with the exit code 1. */
-import { median, table } from './report.ts'
+/** Statistics of figures, and their goals, with the limits that end a benchmark with the exit code 1. */
 
-/** The most, or the least, that a figure should be. */
-export type Goal = `${'≤' | '≥'} ${number}`
-
-/** A figure with a goal. */
-export interface Judged {
-  name: string
-  goal: Goal
-  unit?: string
-  /** One value for each round. A ratio is between the two values of one round. */
-  values: readonly number[]
+/** @returns the value below which the given share of the values lies */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
 }
+
+/** @returns the median */
+export const median = (values: readonly number[]): number => quantile(values, 0.5)
+
+/** @returns the ratio of two contenders' values in each round */
+export const ratios = (values: readonly number[], bases: readonly number[]): number[] =>
+  values.map((value, round) => value / bases[round]!)
+
+/** @returns the median with the quartiles: `0.98 (0.95–1.02)` */
+export function describeSpread(values: readonly number[], show = (value: number) => value.toFixed(2)): string {
+  const [middle = '', lower, upper] = [0.5, 0.25, 0.75].map(share => show(quantile(values, share)))
+  return values.length > 1 ? `${middle} (${lower}–${upper})` : middle
+}
+
+/** @returns a Markdown table */
+export const table = (heads: string[], rows: string[][]): string =>
+  [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+
+/** The most, or the least, that a figure should be, with its unit if it is no ratio: `≤ 200 ms`. */
+export type Goal = `${'≤' | '≥'} ${number}` | `${'≤' | '≥'} ${number} ${string}`
+
+/**
+ * A figure with a goal: one value for each round, where a ratio is between the two values of one round. `base` is what the
+ * values are ratios to.
+ */
+export type Judged = [name: string, goal: Goal, values: readonly number[], base?: string]
 
 /** A limit is this many times the goal: a busy machine misses a goal that an idle one reaches. */
 const allowance = 1.25
@@ -23,7 +42,7 @@ const allowance = 1.25
  */
 export function judge(figures: readonly Judged[]): string {
   const missed: string[] = []
-  const rows = figures.map(({ name, goal, unit = '', values }) => {
+  const rows = figures.map(([name, goal, values, base = '']) => {
     const [sign, number] = goal.split(' ')
     const isMost = sign === '≤'
     const limit = isMost ? Number(number) * allowance : Number(number) / allowance
@@ -31,11 +50,11 @@ export function judge(figures: readonly Judged[]): string {
     // NaN is beyond any limit.
     const isWithin = isMost ? result <= limit : result >= limit
     if (!isWithin) missed.push(name)
-    return [name, `${goal} ${unit}`, `${sign} ${show(limit)}`, show(result), isWithin ? '' : 'beyond the limit']
+    return [name, base, goal, `${sign} ${show(limit)}`, describeSpread(values, show)]
   })
   if (missed.length > 0) process.exitCode = 1
   const sentence = missed.length > 0 ? `Beyond their limits: ${missed.join('; ')}.` : 'All are within their limits.'
-  return `${table(['', 'goal', 'limit', 'median', ''], rows)}\n\n${sentence}`
+  return `${table(['', 'base', 'goal', 'limit', 'median (quartiles)'], rows)}\n\n${sentence}`
 }
 
 /** Returns three significant digits. */

@@ -1,16 +1,10 @@
-/** Compiles the service and the contenders. */
+/** Compiles the service, and the hand-written one with which it is compared. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { buildSync } from 'esbuild'
 
 /** The project's directory. */
 export const root = fileURLToPath(new URL('../../', import.meta.url))
-
-/** The benchmarks' directory. */
-export const bench = fileURLToPath(new URL('../', import.meta.url))
-
-function run(command: string, args: string[], cwd: string): void {
-  execFileSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
-}
 
 /** @returns the output of git for the project, without the last line break */
 export const git = (...args: string[]): string =>
@@ -21,7 +15,21 @@ export const git = (...args: string[]): string =>
  *
  * @param checkout the directory that holds its package.json
  */
-export const buildService = (checkout: string): void => run('npm', ['run', '-s', 'build'], checkout)
+export function buildService(checkout: string): void {
+  execFileSync('npm', ['run', '-s', 'build'], { cwd: checkout, stdio: ['ignore', 'inherit', 'inherit'] })
+}
 
-/** Compiles the contenders with the service's compiler, so that no process runs through a loader. */
-export const compileContenders = (): void => run('npx', ['tsc', '-p', 'bench/contenders'], root)
+/** Compiles the hand-written service, so that it does not run through a loader. @returns the path of the program */
+export function compileHandWritten(): string {
+  const outfile = `${root}bench/dist/hand-written.js`
+  buildSync({
+    entryPoints: [`${root}bench/hand-written/service.ts`],
+    outfile,
+    bundle: true,
+    external: ['#postgres', 'fastify'],
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+  })
+  return outfile
+}

@@ -1,13 +1,15 @@
 /** Starts the service, its commands and the contenders, each in a separate process. */
 import { execFile, spawn } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { once } from 'node:events'
 import { promisify } from 'node:util'
+import { atEnd } from './at-end.ts'
+import { root } from './packages.ts'
 
 /** A server in a separate process. */
 export interface Running {
   pid: number
   origin: string
-  stop(): Promise<void>
+  stop(): Promise<unknown>
 }
 
 const startTimeoutMs = 60_000
@@ -16,7 +18,7 @@ const startTimeoutMs = 60_000
 const stopTimeoutMs = 5_000
 
 /** The environment that all processes share: none of the caller's own settings. */
-export const baseEnvironment: NodeJS.ProcessEnv = {
+const baseEnvironment: NodeJS.ProcessEnv = {
   PATH: process.env.PATH,
   HOME: process.env.HOME,
   NODE_ENV: 'production',
@@ -25,51 +27,38 @@ export const baseEnvironment: NodeJS.ProcessEnv = {
 /**
  * Starts a server that writes its origin to standard output, or to standard error as the service does, apart from its log.
  *
- * @param options.cwd the working directory; this process's own when absent
- * @param options.detached true when it starts more processes, as npm does: `stop` ends all of them
+ * @param args the program and its options, for Node
+ * @param environment the variables that differ from those of all processes
  * @throws when the process ends before that, or takes longer than a minute
  */
-export function startProcess(
-  command: string,
+export async function startProcess(
   args: string[],
-  environment: NodeJS.ProcessEnv,
-  options: { cwd?: string; detached?: boolean } = {},
+  environment: NodeJS.ProcessEnv = {},
+  cwd: string = root,
 ): Promise<Running> {
   // The contenders read standard input and end with it, so that none outlives this process.
-  const child = spawn(command, args, { env: environment, stdio: 'pipe', ...options })
-  const kill = (signal: NodeJS.Signals) => {
-    if (options.detached && child.pid !== undefined) process.kill(-child.pid, signal)
-    else child.kill(signal)
-  }
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  const stop = async () => {
-    kill('SIGTERM')
-    await Promise.race([ended, sleep(stopTimeoutMs, undefined, { ref: false })])
-    child.kill('SIGKILL')
+  const child = spawn(process.execPath, args, { env: { ...baseEnvironment, ...environment }, stdio: 'pipe', cwd })
+  const ended = once(child, 'exit')
+  const stop = atEnd(async () => {
+    child.kill()
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
     await ended
-  }
-  return new Promise((resolve, reject) => {
+    clearTimeout(timer)
+  })
+  const origin = await new Promise<string>((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`${args.join(' ')} ${why}`))
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL')
-      fail(`did not start within ${startTimeoutMs / 1000} s`)
-    }, startTimeoutMs)
-    child.once('error', reject)
-    child.once('exit', code => {
-      clearTimeout(timer)
-      fail(`ended with ${code}`)
-    })
+    setTimeout(() => fail(`did not start within ${startTimeoutMs / 1000} s`), startTimeoutMs).unref()
+    child.once('exit', code => fail(`ended with ${code}`))
     let output = ''
     const readOrigin = (text: string) => {
       output += text
-      const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
-      if (origin === undefined || child.pid === undefined) return
-      clearTimeout(timer)
-      resolve({ pid: child.pid, origin, stop })
+      const [found] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
+      if (found !== undefined) resolve(found)
     }
     child.stdout.setEncoding('utf8').on('data', readOrigin)
     child.stderr.setEncoding('utf8').on('data', readOrigin).pipe(process.stderr)
   })
+  return { pid: child.pid!, origin, stop }
 }
 
 /** A compiled service and the database that it works on. */
@@ -82,27 +71,23 @@ export interface Installation {
 /**
  * Starts the service.
  *
- * @param options.nodeOptions options of Node itself
  * @param options.settings environment variables that differ from the variables of every benchmark
+ * @param options.nodeOptions options of Node itself
  */
-export const startService = (
+export function startService(
   { checkout, databaseUrl }: Installation,
-  options: { nodeOptions?: string[]; settings?: NodeJS.ProcessEnv } = {},
-): Promise<Running> =>
-  startProcess(
-    process.execPath,
-    [...(options.nodeOptions ?? []), 'dist/main.js', 'serve'],
-    {
-      ...baseEnvironment,
-      DATABASE_URL: databaseUrl,
-      DATABASE_POOL: '10',
-      PORT: '0',
-      RATE_LIMIT_PER_MINUTE: '1000000',
-      LOG_LEVEL: 'warn',
-      ...options.settings,
-    },
-    { cwd: checkout },
-  )
+  { settings, nodeOptions = [] }: { settings?: NodeJS.ProcessEnv; nodeOptions?: string[] } = {},
+): Promise<Running> {
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL: '10',
+    PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    LOG_LEVEL: 'warn',
+    ...settings,
+  }
+  return startProcess([...nodeOptions, 'dist/main.js', 'serve'], environment, checkout)
+}
 
 const execute = promisify(execFile)
 
@@ -113,8 +98,8 @@ const execute = promisify(execFile)
  * @throws when it fails, with what it writes to standard error
  */
 export async function runCommand({ checkout, databaseUrl }: Installation, ...args: string[]): Promise<string> {
-  const environment = { ...baseEnvironment, DATABASE_URL: databaseUrl }
-  const { stdout } = await execute(process.execPath, ['dist/main.js', ...args], { cwd: checkout, env: environment })
+  const env = { ...baseEnvironment, DATABASE_URL: databaseUrl }
+  const { stdout } = await execute(process.execPath, ['dist/main.js', ...args], { cwd: checkout, env })
   return stdout
 }
 

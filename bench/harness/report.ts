@@ -1,36 +1,45 @@
-/** Statistics, tables and the recorded results of all benchmarks. */
+/** The options of a benchmark, its progress and its report. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
+import { parseArgs } from 'node:util'
 import { git } from './packages.ts'
+
+/** The type of an option, from the type of its default value. */
+type Widened<Value> = Value extends number ? number : Value extends string ? string : boolean
+
+/** True when `--record` was given. */
+let isRecorded = false
+
+/**
+ * Reads the options of a benchmark. Each benchmark also has the option `--record`, which writes its results into RESULTS.md.
+ *
+ * @param defaults the value of each option when it is absent
+ * @throws when `--short` is recorded, or a number is none
+ */
+export function readOptions<Defaults extends Record<string, number | string | boolean>>(defaults: Defaults) {
+  const known = Object.entries({ ...defaults, record: false })
+  const types = known.map(([name, value]) => {
+    const type: 'boolean' | 'string' = typeof value === 'boolean' ? 'boolean' : 'string'
+    return [name, { type }] as const
+  })
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: Object.fromEntries(types) })
+  isRecorded = values.record === true
+  if (isRecorded && values.short) throw new Error('The figures of --short are not recorded.')
+  const read = known.map(([name, value]) => {
+    const given = values[name] ?? value
+    if (typeof value !== 'number') return [name, given]
+    if (Number.isNaN(Number(given))) throw new Error(`--${name} takes a number.`)
+    return [name, Number(given)]
+  })
+  // Each value has the type of its default, which TypeScript cannot see.
+  const options = Object.fromEntries(read) as { [Name in keyof Defaults]: Widened<Defaults[Name]> }
+  return { ...options, positionals }
+}
 
 /** Writes a line of progress to standard error, with the seconds since the start of this process. */
 export const logProgress = (text: string): void => {
   process.stderr.write(`${process.uptime().toFixed(0).padStart(4)} s  ${text}\n`)
 }
-
-/** @returns the value below which the given share of the values lies */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
-}
-
-/** @returns the median */
-export const median = (values: readonly number[]): number => quantile(values, 0.5)
-
-/** @returns the ratio of two contenders' values in each round */
-export const ratios = (values: readonly number[], bases: readonly number[]): number[] =>
-  values.map((value, round) => value / bases[round]!)
-
-/** @returns the median of the rounds' ratios, with their quartiles: `0.98 (0.95–1.02)` */
-export function describeRatios(values: readonly number[], bases: readonly number[]): string {
-  const found = ratios(values, bases)
-  const [middle, lower, upper] = [0.5, 0.25, 0.75].map(share => quantile(found, share).toFixed(2))
-  return `${middle} (${lower}–${upper})`
-}
-
-/** @returns a Markdown table */
-export const table = (heads: string[], rows: string[][]): string =>
-  [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 
 /** @returns a sentence with the time, the machine and the commit of a measurement */
 export function describeRun(postgresVersion: string): string {
@@ -40,25 +49,13 @@ ${availableParallelism()} cores, Node ${process.version}, PostgreSQL ${postgresV
 commit ${git('rev-parse', '--short', 'HEAD')}${changed}.`
 }
 
-const results = new URL('../RESULTS.md', import.meta.url)
-
-/** Replaces a section of RESULTS.md, or adds it. */
-export function record(heading: string, text: string): void {
+/** Prints the results. With `--record` they replace the section of RESULTS.md, or become a new one. */
+export function publish(heading: string, text: string): void {
+  console.log(text)
+  if (!isRecorded) return
+  const results = new URL('../RESULTS.md', import.meta.url)
   const [preface = '', ...sections] = readFileSync(results, 'utf8').split(/^(?=## )/m)
-  const section = `## ${heading}\n\n${text.trim()}\n`
   const place = sections.findIndex(each => each.startsWith(`## ${heading}\n`))
-  if (place < 0) sections.push(section)
-  else sections[place] = section
+  sections.splice(place < 0 ? sections.length : place, 1, `## ${heading}\n\n${text}`)
   writeFileSync(results, `${[preface, ...sections].map(each => each.trim()).join('\n\n')}\n`)
-}
-
-const performanceDoc = new URL('../../docs/performance.md', import.meta.url)
-const [from, to] = ['<!-- from here: npm run bench -- requests --record -->', '<!-- to here -->']
-
-/** Replaces the text between the two marks of docs/performance.md. */
-export function recordInDocs(text: string): void {
-  const [before, rest = ''] = readFileSync(performanceDoc, 'utf8').split(from)
-  const [, after] = rest.split(to)
-  if (after === undefined) throw new Error(`docs/performance.md lacks the lines ${from} and ${to}.`)
-  writeFileSync(performanceDoc, `${before}${from}\n\n${text.trim()}\n\n${to}${after}`)
 }

@@ -3,105 +3,52 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clusterOf } from '../../packages/embedded/src/paths.ts'
-import type { Pool } from '../../src/db/sql.ts'
-import { createMigrated, type DatabaseAddress, type DatabaseServer, startDatabaseServer } from './database-server.ts'
-import { bench, root } from './packages.ts'
-import { createToken, type Installation } from './processes.ts'
+import { createMigrated, startEmbeddedServer } from './database-server.ts'
+import { root } from './packages.ts'
+import { createToken } from './processes.ts'
 import { type Size, seedRecords, sizes, treeOf } from './seed.ts'
-
-/** The directory of the databases. */
-const dataHome = `${bench}.data/`
 
 const name = 'bench'
 
-/** A seeded database with its own server, and the service of the working tree. */
-export interface SeededDatabase extends Installation {
-  size: Size
-  sql: Pool
-  address: DatabaseAddress
-  /** The secret of a token that has all permissions at all tenants. */
-  secret: string
-  version: string
-  close(): Promise<void>
-}
-
-/** The record that is stored with a kept database. */
-interface Kept {
-  /** The hash of the files that the database was created from. */
-  source: string
-  secret: string
-}
-
 /** @returns the hash of the files that a database is created from */
 function sourceHash(size: Size): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify(size))
-    .update(readFileSync(`${bench}harness/seed.ts`))
-  for (const directory of ['sql', 'mappings/plain']) {
-    const files = readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
-    for (const file of files.filter(file => file.endsWith('.sql')).sort())
-      hash.update(readFileSync(join(root, directory, file)))
-  }
+  const files = ['sql', 'mappings/plain'].flatMap(directory =>
+    readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
+      .filter(file => file.endsWith('.sql'))
+      .map(file => join(root, directory, file)),
+  )
+  const hash = createHash('sha256').update(JSON.stringify(size))
+  for (const file of [`${root}bench/harness/seed.ts`, ...files.sort()]) hash.update(readFileSync(file))
   return hash.digest('hex')
-}
-
-function readCacheRecord(file: string): Kept | null {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch {
-    return null
-  }
 }
 
 /**
  * Starts the server of a kept database. Creates the database when there is none, or when the migrations, the mappings or the
- * seed have changed. The service must have been built.
+ * seed have changed.
+ *
+ * @returns the database, with the service of the working tree, and the secret of a token with all permissions at all tenants
  */
-export async function openSeeded(sizeName: keyof typeof sizes): Promise<SeededDatabase> {
-  mkdirSync(dataHome, { recursive: true, mode: 0o711 })
+export async function openSeeded(sizeName: keyof typeof sizes) {
   const size = sizes[sizeName]
-  const dataDir = join(dataHome, sizeName)
-  const keptFile = `${dataDir}.json`
-  const source = sourceHash(size)
-  let kept = readCacheRecord(keptFile)
-  if (kept?.source !== source) {
-    kept = null
-    rmSync(keptFile, { force: true })
+  const dataDir = `${root}bench/.data/${sizeName}`
+  /** The hash of the sources of the kept database, once it is complete. */
+  const [hashFile, hash] = [`${dataDir}.sha256`, sourceHash(size)]
+  const isKept = existsSync(hashFile) && readFileSync(hashFile, 'utf8') === hash
+  if (!isKept) {
+    rmSync(hashFile, { force: true })
     // The cluster may be in another place.
     if (existsSync(dataDir)) rmSync(clusterOf(dataDir), { recursive: true, force: true })
     rmSync(dataDir, { recursive: true, force: true })
   }
-  const server = await startDatabaseServer({ dataDir, sharedBuffers: size.vouchers > 2_000_000 ? '3GB' : '1GB' })
-  try {
-    if (!kept) {
-      kept = { source, secret: await createSeeded(server, size) }
-      writeFileSync(keptFile, JSON.stringify(kept), { mode: 0o600 })
-    }
-    const sql = server.open(name)
-    return {
-      size,
-      sql,
-      address: server.address(name),
-      checkout: root,
-      databaseUrl: server.url(name),
-      secret: kept.secret,
-      version: server.version,
-      async close() {
-        await sql.end({ timeout: 1 })
-        await server.stop()
-      },
-    }
-  } catch (error) {
-    await server.stop()
-    throw error
+  mkdirSync(dataDir, { recursive: true, mode: 0o711 })
+  const server = await startEmbeddedServer({ shared_buffers: size.vouchers > 2_000_000 ? '3GB' : '1GB' }, { dataDir })
+  if (!isKept) {
+    await createMigrated(server, name)
+    await seedRecords(server.open(name), size)
+    writeFileSync(hashFile, hash)
   }
-}
-
-/** @returns the secret of the token */
-async function createSeeded(server: DatabaseServer, size: Size): Promise<string> {
-  const installation = await createMigrated(server, name, root)
-  const sql = server.open(name)
-  await seedRecords(sql, size)
-  await sql.end()
-  return createToken(installation, treeOf(size).root)
+  const installation = { checkout: root, databaseUrl: server.url(name) }
+  const secret = await createToken(installation, treeOf(size).root)
+  const { version } = server
+  return { ...installation, size, sql: server.open(name), environment: server.environment(name), secret, version }
 }
