@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { atEnd } from './at-end.ts'
 import type { HttpRequest } from './operations.ts'
 
 /** The outcome of a load. Times in milliseconds. */
@@ -13,54 +14,48 @@ export interface Outcome {
   bytes: number
   /** The number of answers by their status; `errors`: 200 with errors of GraphQL, `broken`: no answer. */
   statuses: Record<string, number>
-}
-
-/** The report that the load process sends back. */
-interface Report extends Outcome {
   /** The last answer that was not 200. */
   example: string
 }
 
-/** The end of a load: after some seconds, or after a number of requests. */
-export type Extent = { seconds: number } | { count: number }
-
 /** The number of connections that are usually kept busy at once. */
 export const connections = 16
 
-/** A process that sends requests, so that its CPU time counts for no contender. */
+/** The extent of a load. */
+interface Extent {
+  /** The load ends after these seconds, or after this number of requests. */
+  seconds?: number
+  count?: number
+  /** The index of the first request; the others follow in order, again and again. Default: 0. */
+  first?: number
+  /** How many connections are kept busy; default: as many as usual. */
+  connections?: number
+  /** Whether requests may be refused. */
+  mayFail?: boolean
+}
+
+/** A process that sends requests until the benchmark ends. Its CPU time counts for no contender. */
 export class Load {
   readonly #child: ChildProcess = fork(fileURLToPath(new URL('load-process.mjs', import.meta.url)), { execArgv: [] })
   readonly #ended = once(this.#child, 'exit').then(() => null)
 
+  constructor() {
+    atEnd(async () => this.#child.kill())
+  }
+
   /**
    * Keeps a server busy.
    *
-   * @param first the index of the first request; the others follow in order, again and again
-   * @param options.busy how many connections are kept busy; as many as usual when absent
-   * @param options.mayFail whether requests may be refused
    * @throws when a request fails that may not
    */
-  async run(
-    origin: string,
-    requests: HttpRequest[],
-    first: number,
-    extent: Extent,
-    { busy = connections, mayFail = false }: { busy?: number | undefined; mayFail?: boolean } = {},
-  ): Promise<Outcome> {
-    this.#child.send({ origin, requests, first, ...extent, connections: busy })
-    const report = await Promise.race([
-      once(this.#child, 'message').then(([message]: Report[]) => message!),
-      this.#ended,
-    ])
-    if (report === null) throw new Error('The load process ended.')
-    const { example, ...outcome } = report
-    const failures = Object.keys(outcome.statuses).some(status => status !== '200')
-    if (failures && !mayFail)
-      throw new Error(`Requests to ${origin} failed: ${JSON.stringify(outcome.statuses)}, ${example}`)
+  async run(origin: string, requests: HttpRequest[], { mayFail = false, ...extent }: Extent): Promise<Outcome> {
+    this.#child.send({ origin, requests, first: 0, connections, ...extent })
+    const message = once(this.#child, 'message').then(([outcome]: Outcome[]) => outcome!)
+    const outcome = await Promise.race([message, this.#ended])
+    if (outcome === null) throw new Error('The load process ended.')
+    const { statuses, example } = outcome
+    if (!mayFail && Object.keys(statuses).some(status => status !== '200'))
+      throw new Error(`Requests to ${origin} failed: ${JSON.stringify(statuses)}, ${example}`)
     return outcome
-  }
-
-  stop(): void {
-    this.#child.kill()
   }
 }

@@ -1,4 +1,6 @@
+/** Measures servers in turns, and describes the costs of their answers. */
 import { type CpuClock, processCpu } from './cpu-time.ts'
+import { describeSpread, median, ratios, table } from './goals.ts'
 import type { Load } from './load.ts'
 import type { HttpRequest } from './operations.ts'
 import { logProgress } from './report.ts'
@@ -26,24 +28,19 @@ export interface Figures {
 export type Requests = Map<string, Map<Subject, HttpRequest[]>>
 
 /** By the call's name, then the server's: one entry for each round. */
-export type Results = Map<string, Map<string, Figures[]>>
+type Results = Map<string, Map<string, Figures[]>>
 
 /** @returns a figure of a server in each round; none when the call or the server was not measured */
 export const valuesOf = (results: Results, call: string, subject: string, figure: keyof Figures): number[] =>
   (results.get(call)?.get(subject) ?? []).map(round => round[figure])
 
 /** The extent of a measurement. */
-export interface Timing {
+interface Timing {
   rounds: number
-  /**
-   * The approximate time that a server is measured in one turn, in seconds. All servers get the same number of
-   * requests.
-   */
+  /** The approximate time of a server's turn, in seconds. All servers get the same number of requests. */
   seconds: number
   /** The requests of each call to each server before the first round: enough for V8 to compile their code. */
   warmUp: number
-  /** The number of connections that are kept busy; default: as many as usual. */
-  busy?: number
 }
 
 /** @returns the items, rotated in each round, so that no item is always the first */
@@ -62,8 +59,7 @@ export async function measureRounds(requests: Requests, load: Load, timing: Timi
   for (const [call, bySubject] of requests) {
     const rates: number[] = []
     for (const [{ origin }, sent] of bySubject) {
-      const { perSecond } = await load.run(origin, sent, 0, { count: timing.warmUp }, { busy: timing.busy })
-      rates.push(perSecond)
+      rates.push((await load.run(origin, sent, { count: timing.warmUp })).perSecond)
     }
     counts.set(call, Math.ceil(Math.min(...rates) * timing.seconds))
     results.set(call, new Map([...bySubject.keys()].map(({ name }) => [name, []])))
@@ -74,38 +70,53 @@ export async function measureRounds(requests: Requests, load: Load, timing: Timi
       const turns = new Map<Subject, Figures[]>()
       const order = rotated([...bySubject], round)
       for (const [subject, sent] of [...order, ...order.toReversed()]) {
-        const turn = { first: round * 37, count: counts.get(call) ?? 1, busy: timing.busy }
-        turns.set(subject, [...(turns.get(subject) ?? []), await measureTurn(subject, sent, load, turn)])
+        const figures = await measureTurn(subject, sent, load, { first: round * 37, count: counts.get(call) ?? 1 })
+        turns.set(subject, [...(turns.get(subject) ?? []), figures])
       }
-      for (const [{ name }, figures] of turns) results.get(call)?.get(name)?.push(mean(figures))
+      for (const [{ name }, [one, other]] of turns) results.get(call)?.get(name)?.push(mean(one!, other!))
     }
     logProgress(`round ${round + 1} of ${timing.rounds}`)
   }
   return results
 }
 
-/** @returns the mean of each figure of turns with equally many requests */
-function mean(turns: readonly Figures[]): Figures {
-  const of = (name: keyof Figures) => turns.reduce((sum, turn) => sum + turn[name], 0) / turns.length
-  return {
-    node: of('node'),
-    postgres: of('postgres'),
-    total: of('total'),
-    perSecond: of('perSecond'),
-    p50: of('p50'),
-    p99: of('p99'),
-  }
+/** @returns the mean of each figure of two turns with equally many requests */
+function mean(one: Figures, other: Figures): Figures {
+  const of = (name: keyof Figures) => (one[name] + other[name]) / 2
+  const times = { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99') }
+  return { node: of('node'), postgres: of('postgres'), total: of('total'), ...times }
 }
 
 async function measureTurn(
   { pid, origin, postgres }: Subject,
   requests: HttpRequest[],
   load: Load,
-  { first, count, busy }: { first: number; count: number; busy: number | undefined },
+  turn: { first: number; count: number },
 ): Promise<Figures> {
   const clocks = [processCpu(pid), postgres]
   const before = clocks.map(clock => clock())
-  const { requests: answered, perSecond, p50, p99 } = await load.run(origin, requests, first, { count }, { busy })
+  const { requests: answered, perSecond, p50, p99 } = await load.run(origin, requests, turn)
   const [node, database] = clocks.map((clock, index) => ((clock() - before[index]!) * 1e6) / answered)
   return { node: node!, postgres: database!, total: node! + database!, perSecond, p50, p99 }
+}
+
+/**
+ * @param baseOf returns the name of the server to which the costs of another are ratios
+ * @returns a table of all calls: medians, and ratios to the base in the same round with their quartiles
+ */
+export function describeCosts(results: Results, baseOf: (name: string) => string): string {
+  const rows = [...results].flatMap(([call, bySubject]) =>
+    [...bySubject].map(([name, rounds]) => {
+      const middle = (figure: keyof Figures, digits = 0) => median(rounds.map(each => each[figure])).toFixed(digits)
+      const ratio = (figure: keyof Figures) => {
+        const base = valuesOf(results, call, baseOf(name), figure)
+        const values = valuesOf(results, call, name, figure)
+        return base.length > 0 ? describeSpread(ratios(values, base)) : '–'
+      }
+      const times = [middle('perSecond'), middle('p50', 1), middle('p99', 1)]
+      return [call, name, middle('node'), middle('postgres'), baseOf(name), ratio('node'), ratio('total'), ...times]
+    }),
+  )
+  const compared = ['base', 'Node / base', 'Node + Postgres / base']
+  return table(['call', '', 'Node, µs', 'Postgres, µs', ...compared, 'per second', 'p50, ms', 'p99, ms'], rows)
 }
