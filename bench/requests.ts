@@ -2,107 +2,95 @@
  * The cost of a request: `npm run bench -- requests`. Compares this service with programs that have the same database
  * and give the same answers, each in a separate process, in turns.
  */
-import { Load } from './harness/load.ts'
-import { type HttpRequest, send } from './harness/operations.ts'
-import { publish, readOptions } from './harness/options.ts'
-import { buildService, compileContenders, root } from './harness/packages.ts'
-import { describeRun, logProgress, recordInDocs } from './harness/report.ts'
-import { measureRounds, type Requests } from './harness/rounds.ts'
-import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
-import { type Call, readCalls } from './requests/calls.ts'
-import { type Contender, isName, type Name, names, startContender } from './requests/contenders.ts'
-import { compareAnswers } from './requests/equality.ts'
-import { describeResults, describeSummary } from './requests/report.ts'
+import { type Contender, prepareRequests } from './harness/contenders.ts'
+import { postgresCpu } from './harness/cpu-time.ts'
+import { type Goal, type Judged, judge, ratios } from './harness/goals.ts'
+import { connections, Load } from './harness/load.ts'
+import { graphqlTransport, restTransport } from './harness/operations.ts'
+import { compileHandWritten } from './harness/packages.ts'
+import { startProcess, startService } from './harness/processes.ts'
+import { describeRun, publish, readOptions } from './harness/report.ts'
+import { describeCosts, measureRounds, valuesOf } from './harness/rounds.ts'
+import { openSeeded } from './harness/seeded-database.ts'
+import { readCalls } from './requests/calls.ts'
 
 const options = readOptions({
   rounds: 9,
-  /** The approximate time of a turn, in seconds: each contender has two turns in a round. */
-  seconds: 0.5,
-  /** The requests of each call to each contender before the first round. */
-  'warm-up': 3000,
   /** Names of calls and contenders, separated by commas: only these. Without a call, or a contender, all of them. */
   only: '',
-  /** A tenth of the data and fewer rounds: enough for its goals. `--record` also writes docs/performance.md. */
+  /** A tenth of the data and shorter turns: enough for its goals. */
   short: false,
 })
 const timing = options.short
-  ? { rounds: 5, seconds: 0.25, warmUp: 1500 }
-  : { rounds: options.rounds, seconds: options.seconds, warmUp: options['warm-up'] }
+  ? { rounds: Math.min(options.rounds, 5), seconds: 0.25, warmUp: 1500 }
+  : { rounds: options.rounds, seconds: 0.5, warmUp: 3000 }
 
-/** Splits the words of --only into calls and contenders. */
-function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
-  const words = options.only.split(',').filter(word => word !== '')
-  const known = [...calls.map(({ name }) => name), ...names]
-  const unknown = words.filter(word => !known.includes(word))
-  if (unknown.length > 0) throw new Error(`--only takes ${known.join(', ')}, and not ${unknown.join(', ')}.`)
-  const chosen = calls.filter(({ name }) => words.includes(name))
-  return {
-    calls: chosen.length > 0 ? chosen : calls,
-    // All other answers are compared with the answers of `rest`.
-    contenders: words.some(isName) ? names.filter(name => name === 'rest' || words.includes(name)) : names,
-  }
-}
+const measures = { node: 'Node', total: 'Node + Postgres' }
 
-/** @returns a contender's requests for a call; each contender gives the cursors that it understands */
-async function requestsOf(contender: Contender, call: Call): Promise<HttpRequest[]> {
-  const { origin, transport } = contender
-  const requests: HttpRequest[] = []
-  // The requests run one after the other, because a service that has just started refuses a burst of requests.
-  for (const sample of call.samples) {
-    const request = transport.request(call.operation, sample)
-    const { next_cursor: cursor } = call.afterCursor
-      ? transport.read(call.operation, JSON.parse(await send(origin, request)))
-      : {}
-    requests.push(
-      typeof cursor === 'string' ? transport.request(call.operation, { tenant: sample.tenant, cursor }) : request,
-    )
-  }
-  return requests
-}
+/** The goals of ratios of CPU time, each between two contenders of a call. */
+const targets: [side: string, base: string, measure: keyof typeof measures, goal: Goal][] = [
+  ['vouchers: rest', 'vouchers: hand-written', 'node', '≤ 0.5'],
+  ['products: rest', 'products: hand-written', 'node', '≤ 0.5'],
+  ['voucher: rest', 'voucher: hand-written', 'node', '≤ 1'],
+  ['resolution: rest', 'resolution: hand-written', 'node', '≤ 1.2'],
+  ['resolution: rest', 'resolution: hand-written', 'total', '≤ 1'],
+  ['vouchers: rest', 'vouchers: hand-written', 'total', '≤ 0.7'],
+  ['products: rest', 'products: hand-written', 'total', '≤ 0.7'],
+  ['vouchers: graphql', 'vouchers: hand-written', 'node', '≤ 1'],
+  ['products: graphql', 'products: hand-written', 'node', '≤ 1'],
+  // A page costs the same at any depth.
+  ['last: rest', 'first: rest', 'total', '≤ 1.2'],
+]
 
-/** Prepares all requests, and checks that all contenders give the same answers. */
-async function prepareRequests(calls: Call[], contenders: Contender[]): Promise<Requests> {
-  const requests: Requests = new Map()
-  for (const call of calls) {
-    const ofCall = new Map<Contender, HttpRequest[]>()
-    for (const contender of contenders) ofCall.set(contender, await requestsOf(contender, call))
-    const records = await compareAnswers(call, ofCall)
-    logProgress(
-      `${call.name}: the same ${records} records from ${[...ofCall.keys()].map(({ name }) => name).join(', ')}`,
-    )
-    requests.set(call.name, ofCall)
-  }
-  return requests
-}
+const contenderNames = ['rest', 'rest again', 'graphql', 'hand-written']
 
-async function compete(database: SeededDatabase): Promise<void> {
-  const chosen = choose(await readCalls(database.sql, database.size))
-  const load = new Load()
-  const contenders: Contender[] = []
-  try {
-    for (const name of chosen.contenders) contenders.push(await startContender(name, database))
-    logProgress(`started ${contenders.length} contenders`)
-    const requests = await prepareRequests(chosen.calls, contenders)
-    const results = await measureRounds(requests, load, timing)
-    const { products, vouchers } = database.size
-    const run = describeRun(database.version)
-    const text = `${run} ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.
-
-${describeResults(chosen.calls, results, timing)}`
-    publish('Requests', text)
-    if (options.isRecorded) recordInDocs(`${describeSummary(chosen.calls, results)}\n\n${run}`)
-  } finally {
-    load.stop()
-    await Promise.all(contenders.map(contender => contender.stop()))
-  }
-}
-
-buildService(root)
-compileContenders()
-logProgress('compiled')
+const handWritten = compileHandWritten()
 const database = await openSeeded(options.short ? 'short' : 'requests')
-try {
-  await compete(database)
-} finally {
-  await database.close()
+const all = await readCalls(database.sql, database.size)
+const callNames = all.map(({ name }) => name)
+const words = options.only.split(',').filter(Boolean)
+const unknown = words.filter(word => ![...callNames, ...contenderNames].includes(word))
+if (unknown.length > 0) throw new Error(`--only takes ${[...callNames, ...contenderNames]}, and not ${unknown}.`)
+const chosen = (names: string[]) => (names.some(name => words.includes(name)) ? words : names)
+
+/** Starts a contender in a separate process. All have the same database, and as many connections. */
+async function startContender(name: string): Promise<Contender> {
+  const transport = (name === 'graphql' ? graphqlTransport : restTransport)(database.secret)
+  const isOther = name === 'hand-written'
+  const running = await (isOther ? startProcess([handWritten], database.environment) : startService(database))
+  return { name, transport, postgres: await postgresCpu(database.sql), ...running }
 }
+
+const calls = all.filter(({ name }) => chosen(callNames).includes(name))
+const contenders: Contender[] = []
+for (const name of contenderNames.filter(name => chosen(contenderNames).includes(name))) {
+  contenders.push(await startContender(name))
+}
+const { requests, differing } = await prepareRequests(calls, contenders)
+if (differing.length > 0) throw new Error(`The contenders answer differently: ${differing.join(', ')}.`)
+const results = await measureRounds(requests, new Load(), timing)
+const valuesOfSide = (side: string, measure: keyof typeof measures) => {
+  const [call = '', name = ''] = side.split(': ')
+  return valuesOf(results, call, name, measure)
+}
+const judged = targets.flatMap(([side, base, measure, goal]): Judged[] => {
+  const [values, bases] = [valuesOfSide(side, measure), valuesOfSide(base, measure)]
+  const wasMeasured = values.length > 0 && bases.length > 0
+  return wasMeasured ? [[`${side} / ${base}, ${measures[measure]}`, goal, ratios(values, bases)]] : []
+})
+const { products, vouchers } = database.size
+const text = `${describeRun(database.version)} ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.
+
+- vouchers, products: pages of 50; voucher: one by its id; resolution: of a reference
+- first, last: the first page of the largest list, and its last ones; incremental: 3 to 45 changed vouchers
+- rest, rest again: this service, v1, in two processes, whose ratio is noise; graphql: its \`/graphql\`, the same fields
+- hand-written: Fastify, postgres.js, rows mapped to objects, \`JSON.stringify\`; without rate, permissions or tree of tenants
+
+CPU time a request, of the Node process and of all of PostgreSQL; ${connections} connections, pools of 10; ${timing.rounds} rounds in turns of \
+some ${timing.seconds} s, the second half of a round in reverse order. Figures are medians. Ratios are of the same round: median (quartiles); \
+less is better.
+
+${describeCosts(results, name => (name === 'rest again' ? 'rest' : 'hand-written'))}
+
+${judge(judged)}`
+publish('Requests', text)
