@@ -19,18 +19,8 @@ export interface Copy {
   sessions: Pool[]
   /** @returns the processor time that the backends of the sessions have used, in seconds */
   processorTime(): number
+  close(): Promise<unknown>
 }
-
-const dropCapture = `do $$
-declare
-  dropped text;
-begin
-  for dropped in
-    select format('drop trigger %I on %s', tgname, tgrelid::regclass) from pg_trigger where tgname like 'capture\\_%'
-  loop
-    execute dropped;
-  end loop;
-end $$`
 
 /** The statements that fill the plain tables. */
 export const plainRows = `
@@ -51,7 +41,12 @@ export async function createDatabase(server: DatabaseServer, name: string, isEmp
   await server.create(name)
   const sql = server.open(name)
   await migrate(sql)
-  if (name === 'plain') await sql.unsafe(dropCapture)
+  if (name === 'plain') {
+    const [row] = await sql<{ drops: string }[]>`
+      select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ') as drops
+      from pg_trigger where tgname like 'capture\\_%'`
+    await sql.unsafe(row?.drops ?? '').simple()
+  }
   if (!isEmpty) await sql.unsafe(`${plainRows}; truncate gateway.note`).simple()
   await sql.unsafe('vacuum (full, analyze)')
   await sql.end()
@@ -62,7 +57,11 @@ export async function openCopy(server: DatabaseServer, name: string): Promise<Co
   const sessions = Array.from({ length: writers }, () => server.open(name))
   const pids = await Promise.all(sessions.map(sql => sql<[{ pid: number }]>`select pg_backend_pid() as pid`))
   const clocks = pids.map(([{ pid }]) => processCpu(pid))
-  return { sessions, processorTime: () => clocks.reduce((sum, clock) => sum + clock(), 0) }
+  return {
+    sessions,
+    processorTime: () => clocks.reduce((sum, clock) => sum + clock(), 0),
+    close: () => Promise.all(sessions.map(sql => sql.end())),
+  }
 }
 
 /** Copies a database for a round. */

@@ -3,21 +3,20 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Sql } from '../../src/db/sql.ts'
-import type { Goal } from '../harness/goals.ts'
-import { median } from '../harness/report.ts'
+import { type Goal, median } from '../harness/goals.ts'
 import { rotated } from '../harness/rounds.ts'
 import { type Copy, population, writers } from './databases.ts'
 import { replicate } from './replication.ts'
 
 /** A figure, with its goal: of its ratio to the tables without capture, or of itself. */
-export interface Figure {
+interface Figure {
   unit: 'µs' | '/s' | 'ms' | 'bytes' | '%'
   goal: Goal
   isValue?: boolean
 }
 
 /** A measurement in one database. */
-export interface Workload {
+interface Workload {
   name: string
   figures: Record<string, Figure>
   /** The number of measurements in a round, in turns with the other database; their median counts. */
@@ -55,40 +54,31 @@ const updateOne = (sql: Sql, id: number) =>
   sql`update purchased_voucher set current_balance = current_balance + 1 where id = ${id}`
 
 /**
- * Lets all writers repeat a transaction. The first transactions are not measured, because they prepare statements and
- * compile functions.
+ * All writers repeat a transaction. The first transactions are not measured, because they prepare statements and compile
+ * functions.
+ *
+ * @param goals of the processor time, and of the rate
  */
-async function repeat(
-  { sessions, processorTime }: Copy,
-  transaction: Transaction,
-  { slice, count }: { slice: number; count: number },
-): Promise<number[]> {
-  const run = (from: number) =>
-    Promise.all(
-      sessions.map(async (sql, writer) => {
-        for (let turn = from; turn < from + count; turn++) await transaction(sql, writer, turn)
-      }),
-    )
-  if (slice === 0) await run(0)
-  const [start, used] = [performance.now(), processorTime()]
-  await run((slice + 1) * count)
-  const transactions = writers * count
-  return [((processorTime() - used) / transactions) * 1e6, transactions / ((performance.now() - start) / 1000)]
-}
-
-const repeated = (
-  name: string,
-  goals: [Figure['goal'], Figure['goal']],
-  transaction: Transaction,
-  count = 50,
-): Workload => ({
+const repeated = (name: string, goals: [Goal, Goal], transaction: Transaction, count = 50): Workload => ({
   name,
   figures: { 'processor time': { unit: 'µs', goal: goals[0] }, rate: { unit: '/s', goal: goals[1] } },
   slices: 12,
-  measure: (copy, slice) => repeat(copy, transaction, { slice, count }),
+  async measure({ sessions, processorTime }, slice) {
+    const run = (from: number) =>
+      Promise.all(
+        sessions.map(async (sql, writer) => {
+          for (let turn = from; turn < from + count; turn++) await transaction(sql, writer, turn)
+        }),
+      )
+    if (slice === 0) await run(0)
+    const [start, used] = [performance.now(), processorTime()]
+    await run((slice + 1) * count)
+    const transactions = writers * count
+    return [((processorTime() - used) / transactions) * 1e6, transactions / ((performance.now() - start) / 1000)]
+  },
 })
 
-const timed = (name: string, goal: Figure['goal'], write: (sql: Pool) => Promise<unknown>): Workload => ({
+const timed = (name: string, goal: Goal, write: (sql: Pool) => Promise<unknown>): Workload => ({
   name,
   figures: { time: { unit: 'ms', goal } },
   slices: 1,
