@@ -4,26 +4,23 @@
  */
 import { vouchers } from '../src/domain/record/voucher.ts'
 import { exportPath } from '../src/http/paths.ts'
-import { type CpuClock, postgresCpu, processCpu, residentMemory } from './harness/cpu-time.ts'
-import { type Judged, judge } from './harness/goals.ts'
+import { postgresCpu, processCpu, residentMemory } from './harness/cpu-time.ts'
+import { judge, median, table } from './harness/goals.ts'
 import { Load, type Outcome } from './harness/load.ts'
 import { type HttpRequest, restTransport } from './harness/operations.ts'
-import { publish, readOptions } from './harness/options.ts'
-import { buildService, root } from './harness/packages.ts'
-import { baseEnvironment, type Running, startProcess, startService } from './harness/processes.ts'
-import { describeRun, logProgress, median, table } from './harness/report.ts'
+import { type Running, startProcess, startService } from './harness/processes.ts'
+import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { sizes, treeOf } from './harness/seed.ts'
-import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
+import { openSeeded } from './harness/seeded-database.ts'
 
 const options = readOptions({
   rounds: 5,
-  /** Seconds of each measurement during an export. */
-  seconds: 3,
   /** A tenth of the data, and shorter rounds. */
   short: false,
 })
 const { rounds } = options
-const seconds = options.short ? 1 : options.seconds
+/** The time of each measurement during an export, in seconds. */
+const seconds = options.short ? 1 : 3
 
 /** The tenant whose vouchers are exported: the largest. */
 const tenant = treeOf(sizes.requests).firstLeaf
@@ -33,13 +30,11 @@ const connectionCounts = [1, 4]
 
 /** The cost of reading all vouchers once. */
 interface Figures {
-  rows: number
   seconds: number
   /** The CPU time of the process that sent the rows, and of PostgreSQL, in seconds. */
   node: number
   postgres: number
-  /** The size of a row, in bytes. */
-  size: number
+  bytes: number
   /** The most that the memory of the process grew, in MiB. */
   memory: number
 }
@@ -48,9 +43,37 @@ interface Contender {
   name: string
   server: Running
   request: HttpRequest
+  figures: Figures[]
 }
 
-async function measure({ server, request }: Contender, load: Load, postgres: CpuClock, rows: number): Promise<Figures> {
+const database = await openSeeded(options.short ? 'short' : 'requests')
+const [total] = await database.sql<{ count: number }[]>`
+  select count(*) from gateway.voucher where tenant_id = ${tenant}`
+const rows = total?.count ?? 0
+const postgres = await postgresCpu(database.sql)
+const [load, exporter] = [new Load(), new Load()]
+
+async function startContenders(): Promise<Contender[]> {
+  const service = await startService(database, { settings: { EXPORTS_PER_HOUR: '1000000' } })
+  const columns = Object.entries(vouchers.columns).flatMap(([name, { expression }]) =>
+    name === 'tenantId' ? [] : [expression],
+  )
+  const statement = `select ${columns.join()} from gateway.voucher where tenant_id = ${tenant} order by updated_at, id`
+  const copy = await startProcess(['bench/export/copy-process.mjs'], { ...database.environment, STATEMENT: statement })
+  const contender = (name: string, server: Running, path: string, coding: string): Contender => {
+    const headers = { authorization: `Bearer ${database.secret}`, 'accept-encoding': coding }
+    return { name, server, request: { method: 'GET', path, headers }, figures: [] }
+  }
+  const path = `${exportPath}/tenants/${tenant}/purchased-vouchers`
+  return [
+    contender('export', service, path, 'identity'),
+    contender('copy', copy, '/', 'identity'),
+    contender('export, gzip', service, path, 'gzip'),
+    contender('export, br', service, path, 'br'),
+  ]
+}
+
+async function measure({ server, request }: Contender): Promise<Figures> {
   const node = processCpu(server.pid)
   const rest = residentMemory(server.pid)
   let highest = rest
@@ -58,152 +81,78 @@ async function measure({ server, request }: Contender, load: Load, postgres: Cpu
     highest = Math.max(highest, residentMemory(server.pid))
   }, 20)
   const before = { node: node(), postgres: postgres() }
-  const { perSecond, bytes } = await load.run(server.origin, [request], 0, { count: 1 }, { busy: 1 })
+  const { perSecond, bytes } = await load.run(server.origin, [request], { count: 1, connections: 1 })
   clearInterval(sampling)
-  return {
-    rows,
-    seconds: 1 / perSecond,
-    node: node() - before.node,
-    postgres: postgres() - before.postgres,
-    size: bytes / rows,
-    memory: highest - rest,
-  }
+  const used = { node: node() - before.node, postgres: postgres() - before.postgres }
+  return { seconds: 1 / perSecond, ...used, bytes, memory: highest - rest }
 }
 
-/** The times of pages over some connections, without an export and during an export. */
-interface Pages {
-  cells: string[]
-  /** The highest ratio between the 99th percentiles of the times of pages, during an export and without an export. */
-  p99: number
-}
-
-/** Sends pages without an export, and then during repeated exports. */
-async function measurePages({ server: { origin }, request }: Contender, exporter: Load, load: Load, page: HttpRequest) {
-  const measured: Pages[] = []
+/** Sends pages without an export, and then during repeated exports. @returns the outcomes of each number of connections */
+async function measurePages({ server: { origin }, request }: Contender) {
+  const page = restTransport(database.secret).request('ListPurchasedVouchers', { tenant })
+  const measured: { connections: number; idle: Outcome[]; during: Outcome[] }[] = []
   // A service that has just started refuses requests of many new connections.
-  await load.run(origin, [page], 0, { seconds }, { busy: 4 })
+  await load.run(origin, [page], { seconds, connections: 4 })
   for (const connections of connectionCounts) {
     const [idle, during]: [Outcome[], Outcome[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
-      idle.push(await load.run(origin, [page], 0, { seconds }, { busy: connections }))
-      const exporting = exporter.run(origin, [request], 0, { seconds }, { busy: 1 })
-      during.push(await load.run(origin, [page], 0, { seconds }, { busy: connections }))
+      idle.push(await load.run(origin, [page], { seconds, connections }))
+      const exporting = exporter.run(origin, [request], { seconds, connections: 1 })
+      during.push(await load.run(origin, [page], { seconds, connections }))
       await exporting
       logProgress(`round ${round + 1} during an export, ${connections} connections`)
     }
-    const of = (outcomes: Outcome[], name: 'p50' | 'p99' | 'perSecond') => median(outcomes.map(each => each[name]))
-    const ratio = (name: 'p50' | 'p99') => of(during, name) / of(idle, name)
-    const milliseconds = (name: 'p50' | 'p99') =>
-      `${of(idle, name).toFixed(2)} → ${of(during, name).toFixed(2)} ms (${ratio(name).toFixed(2)})`
-    const pages = `${of(idle, 'perSecond').toFixed(0)} → ${of(during, 'perSecond').toFixed(0)}`
-    const cells = [String(connections), milliseconds('p50'), milliseconds('p99'), pages]
-    measured.push({ cells, p99: ratio('p99') })
+    measured.push({ connections, idle, during })
   }
   return measured
 }
 
-async function startContenders(database: SeededDatabase): Promise<Contender[]> {
-  const service = await startService(database, { settings: { EXPORTS_PER_HOUR: '1000000' } })
-  const columns = Object.entries(vouchers.columns).flatMap(([name, { expression }]) =>
-    name === 'tenantId' ? [] : [expression],
-  )
-  const statement = `select ${columns.join()} from gateway.voucher where tenant_id = ${tenant} order by updated_at, id`
-  const environment = { ...baseEnvironment, ADDRESS: JSON.stringify(database.address), STATEMENT: statement }
-  const copy = await startProcess(process.execPath, [`${root}bench/export/copy-process.mjs`], environment)
-  const path = `${exportPath}/tenants/${tenant}/purchased-vouchers`
-  const authorization = `Bearer ${database.secret}`
-  const coded = (coding: string): Contender => ({
-    name: coding === 'identity' ? 'export' : `export, ${coding}`,
-    server: service,
-    request: { method: 'GET', path, headers: { authorization, 'accept-encoding': coding } },
-  })
-  const whole = { name: 'copy', server: copy, request: { method: 'GET', path: '/', headers: {} } } as const
-  return [coded('identity'), whole, coded('gzip'), coded('br')]
+const contenders = await startContenders()
+for (const contender of contenders) await measure(contender)
+logProgress(`warmed up: ${rows} vouchers`)
+for (let round = 0; round < rounds; round++) {
+  for (const contender of contenders) contender.figures.push(await measure(contender))
+  logProgress(`round ${round + 1} of ${rounds}`)
 }
-
-/** The measurements, by the name of the contender. */
-type Results = ReadonlyMap<string, readonly Figures[]>
-
-/**
- * Returns the figures with goals. The first goal is 100,000 vouchers a second, or 60 % of the rate of COPY if this is
- * less.
- */
-function toJudged(results: Results, during: readonly Pages[]): Judged[] {
-  const of = (name: string) => results.get(name) ?? []
-  const ofCore = (name: string) => of(name).map(({ rows, node }) => rows / node)
-  const base = Math.min(100_000, 0.6 * median(ofCore('copy')))
-  return [
-    {
-      name: 'vouchers a second of a core of Node, to 100,000 or 60 % of COPY',
-      goal: '≥ 1',
-      values: ofCore('export').map(rate => rate / base),
-    },
-    {
-      name: 'memory above that at rest',
-      goal: '≤ 64',
-      unit: 'MiB',
-      values: [Math.max(...of('export').map(each => each.memory))],
-    },
-    {
-      name: 'pages during an export, 99th percentile, times',
-      goal: '≤ 2',
-      values: [Math.max(...during.map(each => each.p99))],
-    },
-  ]
-}
-
-function describe(results: Results): string {
-  const heads = ['', 'vouchers/s', 'of a core of Node', 'Node', 'PostgreSQL', 'bytes a voucher', 'memory, most']
-  const rows = [...results].map(([name, all]) => {
-    const of = (pick: (figures: Figures) => number) => median(all.map(pick))
-    return [
-      name,
-      of(each => each.rows / each.seconds).toFixed(0),
-      of(each => each.rows / each.node).toFixed(0),
-      `${of(each => (each.node / each.rows) * 1e6).toFixed(2)} µs`,
-      `${of(each => (each.postgres / each.rows) * 1e6).toFixed(2)} µs`,
-      of(each => each.size).toFixed(0),
-      `${Math.max(...all.map(each => each.memory)).toFixed(0)} MiB`,
-    ]
-  })
-  return table(heads, rows)
-}
-
-buildService(root)
-const database = await openSeeded(options.short ? 'short' : 'requests')
-const contenders: Contender[] = []
-const [load, exporter] = [new Load(), new Load()]
-try {
-  const [total] = await database.sql<{ count: number }[]>`
-    select count(*) from gateway.voucher where tenant_id = ${tenant}`
-  const rows = total?.count ?? 0
-  contenders.push(...(await startContenders(database)))
-  const postgres = await postgresCpu(database.sql)
-  for (const contender of contenders) await measure(contender, load, postgres, rows)
-  logProgress(`warmed up: ${rows} vouchers`)
-  const results = new Map(contenders.map(({ name }) => [name, [] as Figures[]]))
-  for (let round = 0; round < rounds; round++) {
-    for (const contender of contenders) {
-      results.get(contender.name)?.push(await measure(contender, load, postgres, rows))
-    }
-    logProgress(`round ${round + 1} of ${rounds}`)
+const [whole, copy] = contenders.map(({ figures }) => figures)
+const pages = (await measurePages(contenders[0]!)).map(({ connections, idle, during }) => {
+  const change = (name: 'p50' | 'p99' | 'perSecond') => {
+    const [before, after] = [idle, during].map(outcomes => median(outcomes.map(each => each[name])))
+    return { ratio: after! / before!, text: `${before!.toFixed(2)} → ${after!.toFixed(2)}` }
   }
-  const page = restTransport(database.secret).request('ListPurchasedVouchers', { tenant })
-  const during = await measurePages(contenders[0]!, exporter, load, page)
-  const pages = during.map(({ cells }) => cells)
-  const text = `${describeRun(database.version)} ${rows.toLocaleString('en')} vouchers of one tenant, median of ${rounds} rounds.
+  return { connections, p50: change('p50'), p99: change('p99'), perSecond: change('perSecond') }
+})
 
-${describe(results)}
+const costs = contenders.map(({ name, figures }) => {
+  const of = (pick: (each: Figures) => number, digits = 0) => median(figures.map(pick)).toFixed(digits)
+  return [
+    name,
+    of(each => rows / each.seconds),
+    of(each => rows / each.node),
+    of(each => (each.node / rows) * 1e6, 2),
+    of(each => (each.postgres / rows) * 1e6, 2),
+    of(each => each.bytes / rows),
+    Math.max(...figures.map(each => each.memory)).toFixed(0),
+  ]
+})
+const heads = ['', 'vouchers/s', 'of a core of Node', 'Node, µs', 'PostgreSQL, µs', 'bytes a voucher', 'memory, MiB']
+/** The goal is 100,000 vouchers a second of a core, or 60 % of the rate of COPY if this is less. */
+const goalRate = Math.min(100_000, 0.6 * median(copy!.map(({ node }) => rows / node)))
+const rates = whole!.map(({ node }) => rows / node / goalRate)
+const text = `${describeRun(database.version)} ${rows.toLocaleString('en')} vouchers of one tenant, median of ${rounds} rounds; the most memory.
 
-Pages of 50 vouchers without an export and during one that is repeated:
+${table(heads, costs)}
 
-${table(['connections', 'p50', 'p99', 'pages a second'], pages)}
+Pages of 50 vouchers without an export → during one that is repeated:
 
-${judge(toJudged(results, during))}`
-  publish('Bulk export', text)
-} finally {
-  exporter.stop()
-  load.stop()
-  for (const server of new Set(contenders.map(each => each.server))) await server.stop()
-  await database.close()
-}
+${table(
+  ['connections', 'p50, ms', 'p99, ms', 'pages a second'],
+  pages.map(({ connections, p50, p99, perSecond }) => [String(connections), p50.text, p99.text, perSecond.text]),
+)}
+
+${judge([
+  ['vouchers a second of a core of Node, to the lesser of 100,000 and 60 % of COPY', '≥ 1', rates],
+  ['memory above that at rest', '≤ 64 MiB', [Math.max(...whole!.map(each => each.memory))]],
+  ['pages during an export, 99th percentile, times', '≤ 2', [Math.max(...pages.map(({ p99 }) => p99.ratio))]],
+])}`
+publish('Bulk export', text)

@@ -2,17 +2,13 @@
  * Fairness between tokens: `npm run bench -- fairness`. One token sends a load from 16 connections, as fast
  * as it is answered; others send v1 pages, resolutions, searches and figures at a modest rate, without that load and during it.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exportPath } from '../src/http/paths.ts'
-import { type Answers, type Probe, sendProbes } from './fairness/probe.ts'
-import { type Judged, judge } from './harness/goals.ts'
+import { type Judged, judge, quantile } from './harness/goals.ts'
 import { Load } from './harness/load.ts'
-import type { HttpRequest } from './harness/operations.ts'
-import { publish, readOptions } from './harness/options.ts'
-import { buildService, root } from './harness/packages.ts'
+import { type HttpRequest, post, restTransport } from './harness/operations.ts'
 import { createToken, startService } from './harness/processes.ts'
-import { describeRun, logProgress, table } from './harness/report.ts'
+import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { sizes, treeOf } from './harness/seed.ts'
 import { openSeeded } from './harness/seeded-database.ts'
 
@@ -24,18 +20,8 @@ const { seconds, only } = readOptions({
 })
 const tree = treeOf(sizes.fairness)
 
-const page = (secret: string): HttpRequest => ({
-  method: 'GET',
-  path: `/api/external/v1/tenants/${tree.firstLeaf}/sales/purchased-vouchers`,
-  headers: { accept: 'application/json', authorization: `Bearer ${secret}` },
-})
-
-const post = (secret: string, path: string, body: object): HttpRequest => ({
-  method: 'POST',
-  path,
-  headers: { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-})
+const page = (secret: string): HttpRequest =>
+  restTransport(secret).request('ListPurchasedVouchers', { tenant: tree.firstLeaf })
 
 const graphql = (secret: string, tenant: number, selection: string): HttpRequest =>
   post(secret, '/graphql', { query: `{ tenant(id: ${tenant}) { ${selection} } }` })
@@ -46,8 +32,13 @@ const statuses = 'status: [EXPIRED, NOT_YET_VALID, PART_REDEEMED, REDEEMABLE, RE
 
 const thirtyLists = Array.from({ length: 30 }, (_, n) => `a${n}: purchasedVouchers { nodes { id currentBalance } }`)
 
-/** The loads of one token. @param secret of a token without a rate limit */
-const loadsOf = (secret: string): Record<string, HttpRequest> => ({
+/**
+ * The loads of one token.
+ *
+ * @param secret of a token without a rate limit
+ * @param limited secrets of tokens with 120 operations a minute: what the rate allows, and then refusals
+ */
+const loadsOf = (secret: string, limited: [string, string]): Record<string, HttpRequest> => ({
   'counts of a group': graphql(
     secret,
     tree.root,
@@ -69,12 +60,50 @@ const loadsOf = (secret: string): Record<string, HttpRequest> => ({
     path: `${exportPath}/tenants/${tree.firstLeaf}/purchased-vouchers`,
     headers: { authorization: `Bearer ${secret}` },
   },
+  'v1 pages, 120 a minute': page(limited[0]),
+  'thirty lists a request, 120 a minute': graphql(limited[1], tree.firstLeaf, thirtyLists.join(' ')),
 })
 
-/** The loads of tokens with 120 operations a minute: what the rate allows, and then refusals. */
-const limitedLoads: Record<string, (secret: string) => HttpRequest> = {
-  'v1 pages, 120 a minute': page,
-  'thirty lists a request, 120 a minute': secret => graphql(secret, tree.firstLeaf, thirtyLists.join(' ')),
+/** A request that another token sends at a steady rate. */
+interface Probe {
+  name: string
+  request: HttpRequest
+  /** The time between two requests, in milliseconds. */
+  every: number
+}
+
+/** The answers of a probe. Times in milliseconds. */
+interface Answers {
+  count: number
+  /** The number that had another status than 200, or errors of fields. */
+  refused: number
+  p50: number
+  p95: number
+}
+
+/** Sends the probes for some time, each at its own rate, even when answers are slow. @returns the answers of each */
+function sendProbes(origin: string, probes: readonly Probe[], seconds: number): Promise<Answers[]> {
+  return Promise.all(
+    probes.map(async ({ request: { path, method, headers, body }, every }) => {
+      const times: number[] = []
+      let refused = 0
+      const send = async (due: number) => {
+        const answer = await fetch(origin + path, { method, headers, ...(body !== undefined && { body }) })
+        const text = await answer.text()
+        times.push(performance.now() - due)
+        if (answer.status !== 200 || text.slice(0, 100).includes('"errors"')) refused++
+      }
+      const sent: Promise<void>[] = []
+      const start = performance.now() + every * Math.random()
+      for (let due = start; due < start + seconds * 1000; due += every) {
+        // The latency starts when the request is sent, so a timer that fires late is not counted.
+        await sleep(Math.max(0, due - performance.now()))
+        sent.push(send(performance.now()))
+      }
+      await Promise.all(sent)
+      return { count: times.length, refused, p50: quantile(times, 0.5), p95: quantile(times, 0.95) }
+    }),
+  )
 }
 
 /** Returns the requests that other tokens send. */
@@ -82,18 +111,12 @@ const probesOf = (secret: string, other: string, reference: string): Probe[] => 
   { name: 'v1 page', request: page(secret), every: 20 },
   {
     name: 'resolution',
-    request: post(secret, `/api/external/v1/tenants/${tree.firstLeaf}/redemptions/resolve`, {
-      voucher_reference: reference,
-    }),
+    request: restTransport(secret).request('ResolveVoucher', { tenant: tree.firstLeaf, voucher_reference: reference }),
     every: 50,
   },
   {
     name: 'small search',
-    request: graphql(
-      other,
-      tree.firstLeaf,
-      'purchasedVouchers(first: 10, filter: { currency: "GBP" }) { nodes { id } }',
-    ),
+    request: graphql(other, tree.firstLeaf, 'purchasedVouchers(filter: { currency: "GBP" }) { nodes { id } }'),
     every: 200,
   },
   {
@@ -103,60 +126,47 @@ const probesOf = (secret: string, other: string, reference: string): Probe[] => 
   },
 ]
 
-buildService(root)
 const database = await openSeeded('fairness')
 const load = new Load()
-try {
-  const [voucher] = await database.sql<{ reference: string }[]>`
-    select reference from purchased_voucher where tenant_id = ${tree.firstLeaf} and not void
-    and current_balance > 0 order by id desc limit 1`
-  const tokenOf = (...settings: string[]) => createToken(database, tree.root, ...settings)
-  const [loading, one, other] = await Promise.all([tokenOf(), tokenOf(), tokenOf()])
-  const probes = probesOf(one, other, voucher?.reference ?? '')
-  const service = await startService(database, { settings: { EXPORTS_PER_HOUR: '1000000' } })
-  await sendProbes(service.origin, probes, seconds / 2)
-  const rows: string[][] = []
-  const judged: Judged[] = []
-  const refused: string[] = []
-  const loads = loadsOf(loading)
-  for (const [name, requestOf] of Object.entries(limitedLoads)) {
-    loads[name] = requestOf(await tokenOf('--rate-limit', '120'))
-  }
-  for (const [name, request] of Object.entries(loads)) {
-    if (!name.includes(only)) continue
-    const idle = await sendProbes(service.origin, probes, seconds)
-    // The load begins before the probes and ends after them.
-    const sending = load.run(service.origin, [request], 0, { seconds: seconds + 1 }, { mayFail: true })
-    await sleep(500)
-    const loaded = await sendProbes(service.origin, probes, seconds)
-    const { statuses } = await sending
-    const counts = Object.entries(statuses).map(entry => entry.join(': '))
-    logProgress(`${name}: ${counts.join(', ')}`)
-    probes.forEach((probe, at) => {
-      const [before, after]: [Answers, Answers] = [idle[at]!, loaded[at]!]
-      const ratio = after.p95 / before.p95
-      if (after.refused > 0) refused.push(`${after.refused} of ${after.count} ${probe.name} during ${name}`)
-      judged.push({ name: `${probe.name} during ${name}: p95, times`, goal: '≤ 3', values: [ratio] })
-      const change = (key: 'p50' | 'p95') => `${before[key].toFixed(1)} → ${after[key].toFixed(1)} ms`
-      rows.push([
-        at === 0 ? `${name} (${counts.join(', ')})` : '',
-        probe.name,
-        `${after.refused} of ${after.count}`,
-        change('p50'),
-        change('p95'),
-        ratio.toFixed(1),
-      ])
-    })
-  }
-  await service.stop()
-  const heads = ['load of one token from 16 connections', 'another token', 'refused', 'p50', 'p95', 'p95, times']
-  const text = `${describeRun(database.version)} ${database.size.vouchers.toLocaleString('en')} vouchers in a group of 1,000 tenants.
-
-${table(heads, rows)}
-
-${judge([...judged, { name: `refused: ${refused.join(', ') || 'none'}`, goal: '≤ 0', values: [refused.length] }])}`
-  publish('Fairness', text)
-} finally {
-  load.stop()
-  await database.close()
+const [voucher] = await database.sql<{ reference: string }[]>`
+  select reference from purchased_voucher where tenant_id = ${tree.firstLeaf} and not void
+  and current_balance > 0 order by id desc limit 1`
+const tokenOf = (...settings: string[]) => createToken(database, tree.root, ...settings)
+const [loading, one, other] = await Promise.all([tokenOf(), tokenOf(), tokenOf()])
+const probes = probesOf(one, other, voucher?.reference ?? '')
+const service = await startService(database, { settings: { EXPORTS_PER_HOUR: '1000000' } })
+await sendProbes(service.origin, probes, seconds / 2)
+const judged: Judged[] = []
+const refused: string[] = []
+const answered: string[] = []
+const limitedTokenOf = () => tokenOf('--rate-limit', '120')
+const loads = loadsOf(loading, [await limitedTokenOf(), await limitedTokenOf()])
+for (const [name, request] of Object.entries(loads)) {
+  if (!name.includes(only)) continue
+  const idle = await sendProbes(service.origin, probes, seconds)
+  // The load begins before the probes and ends after them.
+  const sending = load.run(service.origin, [request], { seconds: seconds + 1, mayFail: true })
+  await sleep(500)
+  const loaded = await sendProbes(service.origin, probes, seconds)
+  const { statuses } = await sending
+  const counts = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
+  answered.push(`- ${name}: ${counts.join(', ')}`)
+  logProgress(answered.at(-1) ?? '')
+  probes.forEach((probe, at) => {
+    const [before, after]: [Answers, Answers] = [idle[at]!, loaded[at]!]
+    if (after.refused > 0) refused.push(`${after.refused} of ${after.count} ${probe.name} during ${name}`)
+    const change = (key: 'p50' | 'p95') => `${before[key].toFixed(1)} → ${after[key].toFixed(1)} ms`
+    const times = `p50 ${change('p50')}, p95 ${change('p95')}`
+    judged.push([`${probe.name} during ${name}: p95, times`, '≤ 3', [after.p95 / before.p95], times])
+  })
 }
+const text = `${describeRun(database.version)} ${database.size.vouchers.toLocaleString('en')} vouchers in a group of 1,000 tenants.
+
+Answers to the load of one token, from 16 connections:
+
+${answered.join('\n')}
+
+The requests of other tokens, without the load → during it:
+
+${judge([...judged, [`refused: ${refused.join(', ') || 'none'}`, '≤ 0', [refused.length]]])}`
+publish('Fairness', text)

@@ -1,15 +1,14 @@
 /**
- * The time of the first fill: `npm run bench -- fill`, on the embedded and the packaged server. One million vouchers, 200,000 customers and 50,000 products of 1,000
- * tenants; the service writes all records, then the indexes, then the figures, while the platform writes.
+ * The time of the first fill: `npm run bench -- fill`, on the embedded and the packaged server. One million vouchers,
+ * 200,000 customers and 50,000 products of 1,000 tenants; the service writes all records, then the indexes, then the
+ * figures, while the platform writes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
-import { judge } from './harness/goals.ts'
-import { publish, readOptions } from './harness/options.ts'
-import { buildService, root } from './harness/packages.ts'
+import { judge, table } from './harness/goals.ts'
 import { startService } from './harness/processes.ts'
-import { describeRun, logProgress, table } from './harness/report.ts'
+import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { seed } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
@@ -20,11 +19,10 @@ const { scale } = readOptions({
 const size = { tenants: 1_000, products: 50_000, vouchers: 1_000_000 * scale, customers: 200_000 * scale }
 
 async function measure(server: DatabaseServer): Promise<string> {
-  const installation = await createMigrated(server, 'fill', root)
+  const installation = await createMigrated(server, 'fill')
   const owner = server.open('fill')
   await seed(owner, size)
-  const writer = server.open('fill')
-  const stop = startWriter(writer, size.vouchers)
+  const stop = startWriter(server.open('fill'), size.vouchers)
   const postgres = await postgresCpu(owner)
   const [start, postgresBefore] = [performance.now(), postgres()]
   const service = await startService(installation)
@@ -52,19 +50,13 @@ async function measure(server: DatabaseServer): Promise<string> {
            sum(pg_indexes_size(oid)) filter (where relname like 'voucher%') / 1e6 as indexes
     from pg_class where relnamespace = 'gateway'::regnamespace and relkind = 'r'`
   await service.stop()
-  await Promise.all([writer, owner].map(pool => pool.end()))
   const number = (value: number) => value.toLocaleString('en')
   return `${describeRun(server.version)} ${number(size.vouchers)} vouchers, ${number(size.customers)} customers, \
 ${number(size.products)} products, ${number(size.tenants)} tenants, durable commits. During ${changesPerSecond} changes a second (${number(written)} in all).
 
 ${judge([
-  { name: 'a million vouchers', goal: '≤ 60', unit: 's', values: [(ends.get('figures') ?? Number.NaN) / scale] },
-  {
-    name: 'the indexes of a million vouchers',
-    goal: '≤ 376',
-    unit: 'MB',
-    values: [(sizes?.indexes ?? Number.NaN) / scale],
-  },
+  ['a million vouchers', '≤ 60 s', [(ends.get('figures') ?? Number.NaN) / scale]],
+  ['the indexes of a million vouchers', '≤ 376 MB', [(sizes?.indexes ?? Number.NaN) / scale]],
 ])}
 
 ${table(
@@ -76,7 +68,6 @@ PostgreSQL took ${cpu.postgres.toFixed(0)} s of the processor, the service ${cpu
 ${sizes?.records} with their indexes, the rollups ${sizes?.rollups}.`
 }
 
-buildService(root)
-const embedded = { sharedBuffers: '2GB', settings: { autovacuum: 'on' } }
-const text = await measureOnServers(embedded, { shared_buffers: '2GB', max_wal_size: '8GB' }, measure)
+const settings = { shared_buffers: '2GB', max_wal_size: '8GB' }
+const text = await measureOnServers({ ...settings, autovacuum: 'on' }, settings, measure)
 publish('First fill', text)

@@ -9,11 +9,10 @@ import type { Pool } from '../src/db/sql.ts'
 import { readChanges } from '../src/domain/record/list-changes.ts'
 import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
-import { type Judged, judge } from './harness/goals.ts'
-import { publish, readOptions } from './harness/options.ts'
-import { buildService, root } from './harness/packages.ts'
+import { type Judged, judge, quantile } from './harness/goals.ts'
+import { restTransport } from './harness/operations.ts'
 import { createToken, startService } from './harness/processes.ts'
-import { describeRun, logProgress, quantile } from './harness/report.ts'
+import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { seedRecords, sizes, treeOf } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
@@ -33,18 +32,14 @@ const bulk = 100_000
 const observed = Array.from({ length: 4 }, (_, n) => firstLeaf + 200 + n)
 
 const readList = async (origin: string, secret: string, tenant: number, since: string) => {
-  const path = `/api/external/v1/tenants/${tenant}/sales/purchased-vouchers?updated_since=${encodeURIComponent(since)}`
-  const answer = await fetch(origin + path, {
-    headers: { authorization: `Bearer ${secret}`, accept: 'application/json' },
-  })
+  const request = restTransport(secret).request('ListPurchasedVouchers', { tenant, updated_since: since })
+  const answer = await fetch(origin + request.path, request)
   if (answer.status !== 200) throw new Error(`The list is answered with ${answer.status}: ${await answer.text()}`)
   const body: { data: { id: number; void_reason?: string }[]; server_time: string } = await answer.json()
   return body
 }
 
-/**
- * The number of observed changes: each change writes a different text, because a step writes only records that differ.
- */
+/** The number of observed changes: each change writes a different text, because a step writes only records that differ. */
 let marks = 0
 
 /** Changes vouchers of one tenant, one after the other. @returns the times until v1 lists each, in milliseconds */
@@ -71,9 +66,7 @@ async function observe(sql: Pool, origin: string, secret: string, tenant: number
   return lags
 }
 
-/**
- * The balance that the next transaction of 100,000 changes writes. The writer writes balances below 100.
- */
+/** The balance that the next transaction of 100,000 changes writes. The writer writes balances below 100. */
 let balance = 1000
 
 /**
@@ -125,7 +118,7 @@ async function findNoChanges(sql: Pool): Promise<number> {
 }
 
 async function measure(server: DatabaseServer): Promise<string> {
-  const installation = await createMigrated(server, 'lag', root)
+  const installation = await createMigrated(server, 'lag')
   const owner = server.open('lag')
   await seedRecords(owner, size)
   const secret = await createToken(installation, group)
@@ -141,8 +134,7 @@ async function measure(server: DatabaseServer): Promise<string> {
     return () => performance.now() > end
   }
 
-  const writer = server.open('lag')
-  const stop = startWriter(writer, size.vouchers)
+  const stop = startWriter(server.open('lag'), size.vouchers)
   await observeAll(after(2))
   const steady = await observeAll(after(seconds))
   logProgress('measured while the writer ran')
@@ -179,25 +171,18 @@ async function measure(server: DatabaseServer): Promise<string> {
   }
   await service.stop()
   const noChanges = await findNoChanges(owner)
-  await Promise.all([...pools, writer, owner].map(pool => pool.end()))
 
   const many = `${bulk.toLocaleString('en')} changed balances`
+  const listed = duringBulk.map(each => each.seconds)
+  const others = duringBulk.map(({ lags }) => quantile(lags, 0.99))
   const judged: Judged[] = [
-    {
-      name: 'a change while the writer runs, 99th percentile',
-      goal: '≤ 200',
-      unit: 'ms',
-      values: [quantile(steady, 0.99)],
-    },
-    { name: `${many} until listed`, goal: '≤ 8', unit: 's', values: duringBulk.map(each => each.seconds) },
-    {
-      name: `another tenant's change during ${many}, 99th percentile`,
-      ...{ goal: '≤ 500', unit: 'ms', values: duringBulk.map(({ lags }) => quantile(lags, 0.99)) },
-    },
-    { name: `${many} without the writer, PostgreSQL's processor time`, goal: '≤ 5', unit: 's', values: bulkTimes },
-    { name: 'idle, both processes', goal: '≤ 0.5', unit: '% of a core', values: [shares[0]! + shares[1]!] },
-    { name: 'server_time behind the clock, idle', goal: '≤ 1000', unit: 'ms', values: [Math.max(...ages)] },
-    { name: 'no list of 500 tenants has changed', goal: '≤ 1', unit: 'ms', values: [noChanges] },
+    ['a change while the writer runs, 99th percentile', '≤ 200 ms', [quantile(steady, 0.99)]],
+    [`${many} until listed`, '≤ 8 s', listed],
+    [`another tenant's change during ${many}, 99th percentile`, '≤ 500 ms', others],
+    [`${many} without the writer, PostgreSQL's processor time`, '≤ 5 s', bulkTimes],
+    ['idle, both processes', '≤ 0.5 % of a core', [shares[0]! + shares[1]!]],
+    ['server_time behind the clock, idle', '≤ 1000 ms', [Math.max(...ages)]],
+    ['no list of 500 tenants has changed', '≤ 1 ms', [noChanges]],
   ]
   return `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers, ${size.tenants.toLocaleString('en')} tenants. Durable commits.
 
@@ -207,6 +192,5 @@ During ${changesPerSecond} changes a second, v1 listed half of ${steady.length} 
 Idle, the service took ${shares[0]?.toFixed(2)} % of a core and PostgreSQL ${shares[1]?.toFixed(2)} %.`
 }
 
-buildService(root)
-const text = await measureOnServers({ sharedBuffers: '1GB' }, { autovacuum: 'off' }, measure)
+const text = await measureOnServers({ shared_buffers: '1GB' }, { autovacuum: 'off' }, measure)
 publish('Lag', text)

@@ -1,6 +1,7 @@
 /**
- * The time from a commit until the first byte of its webhook: `npm run bench -- webhooks`. 50 endpoints, each for 20 of 1,000 tenants and
- * one that is observed, during 500 changes a second; then during a transaction of 100,000 changed balances.
+ * The time from a commit until the first byte of its webhook: `npm run bench -- webhooks`. 50 endpoints, each for 20 of
+ * 1,000 tenants and one that is observed, during 500 changes a second; then during a transaction of 100,000 changed
+ * balances.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -13,11 +14,10 @@ import { createToken } from '../src/domain/token/lifecycle.ts'
 import { permissionNames } from '../src/domain/token/permission.ts'
 import { postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
-import { judge } from './harness/goals.ts'
-import { publish, readOptions } from './harness/options.ts'
-import { buildService, root } from './harness/packages.ts'
+import { judge, quantile } from './harness/goals.ts'
+import { root } from './harness/packages.ts'
 import { startService } from './harness/processes.ts'
-import { describeRun, logProgress, quantile } from './harness/report.ts'
+import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { makeRecords, seed, sizes } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
@@ -53,7 +53,7 @@ async function startReceiver() {
 }
 
 async function measure(server: DatabaseServer): Promise<string> {
-  const installation = await createMigrated(server, 'webhooks', root)
+  const installation = await createMigrated(server, 'webhooks')
   const owner = server.open('webhooks')
   await seed(owner, size)
   // Separate tenants, which the writer does not change, because a list has at most one event a second.
@@ -76,8 +76,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   const settings = { WEBHOOK_NETWORKS: '127.0.0.0/8', NODE_EXTRA_CA_CERTS: certificate }
   const service = await startService(installation, { settings })
   const [node, postgres] = [processCpu(service.pid), await postgresCpu(owner)]
-  const writer = server.open('webhooks')
-  const stop = startWriter(writer, size.vouchers)
+  const stop = startWriter(server.open('webhooks'), size.vouchers)
   const changing = server.open('webhooks')
 
   /**
@@ -89,10 +88,9 @@ async function measure(server: DatabaseServer): Promise<string> {
     const lags: number[] = []
     for (let n = 0; !isOver(); n++) {
       await sleep(1_200 + 1_000 * Math.random())
-      let committed = Number.POSITIVE_INFINITY
       const arrived = new Promise<number>(resolve => receiver.awaited.set(tenantId, resolve))
       await changing`update purchased_voucher set current_balance = ${n} where id = ${voucherId}`
-      committed = performance.now()
+      const committed = performance.now()
       lags.push(Math.max(0, (await arrived) - committed))
     }
     return lags
@@ -110,7 +108,6 @@ async function measure(server: DatabaseServer): Promise<string> {
   await service.stop()
   receiver.server.closeAllConnections()
   receiver.server.close()
-  await Promise.all([writer, changing, owner].map(pool => pool.end()))
 
   // Two events of a list can arrive within less than a second: the first one can be delayed on its way.
   const recent = new Map<string, number[]>()
@@ -126,15 +123,14 @@ async function measure(server: DatabaseServer): Promise<string> {
 ${endpoints} endpoints. Durable commits.
 
 ${judge([
-  { name: 'commit to webhook, median', goal: '≤ 300', unit: 'ms', values: [quantile(all, 0.5)] },
-  { name: 'commit to webhook, 99th percentile', goal: '≤ 1000', unit: 'ms', values: [quantile(all, 0.99)] },
-  { name: 'events of a list in ten seconds at most, during the bulk too', goal: '≤ 10', values: [most] },
+  ['commit to webhook, median', '≤ 300 ms', [quantile(all, 0.5)]],
+  ['commit to webhook, 99th percentile', '≤ 1000 ms', [quantile(all, 0.99)]],
+  ['events of a list in ten seconds at most, during the bulk too', '≤ 10', [most]],
 ])}
 
 Of ${all.length} changes, during ${changesPerSecond} changes a second, which gave ${delivered.toFixed(0)} webhooks a second. The service took \
 ${shares[0]} % of a core and PostgreSQL ${shares[1]} %.`
 }
 
-buildService(root)
-const result = await measureOnServers({ sharedBuffers: '1GB' }, { autovacuum: 'off' }, measure)
+const result = await measureOnServers({ shared_buffers: '1GB' }, { autovacuum: 'off' }, measure)
 publish('Webhooks', result)

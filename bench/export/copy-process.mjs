@@ -1,13 +1,15 @@
-/** COPY piped through Node: the least that a program has to do to hand on a table. Answers each request with one copy. */
+/**
+ * COPY piped through Node: the least that a program has to do to hand on a table. Answers each request with one copy of
+ * `STATEMENT`, in the database at the address in libpq's variables.
+ */
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import postgres from '../../dist/postgres/index.js'
 
-const { ADDRESS, STATEMENT } = process.env
 const server = createServer(async (_request, response) => {
   // postgres.js does not use a connection again after a COPY.
-  const sql = postgres({ ...JSON.parse(ADDRESS), max: 1 })
-  const rows = await sql.unsafe(`copy (${STATEMENT}) to stdout`).readable()
+  const sql = postgres({ max: 1 })
+  const rows = await sql.unsafe(`copy (${process.env.STATEMENT}) to stdout`).readable()
   await pipeline(rows, response)
   void sql.end({ timeout: 0 })
 })

@@ -1,7 +1,7 @@
 /** The most expensive searches that a caller can send, and figures. */
 
 /** A list with its arguments. */
-export interface Case {
+interface Case {
   name: string
   list: 'purchasedVouchers' | 'catalogVouchers' | 'marketingSignups'
   args: string
