@@ -17,8 +17,8 @@ const fromAnotherSite =
 const forbiddenError = (message: string) => new GatewayError('FORBIDDEN', message)
 
 /**
- * Returns `PUBLIC_URL`, or without it an origin of this machine, for direct connections only. Over plain http, where no
- * certificate names the host, the `Host` header must match.
+ * Returns the origin of `PUBLIC_URL`. Without `PUBLIC_URL`, returns an origin of this machine, and only for direct
+ * connections. Over plain http, where no certificate names the host, the `Host` header must match.
  *
  * @throws `FORBIDDEN`
  */

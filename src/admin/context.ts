@@ -23,7 +23,7 @@ export interface AdminContext {
   webhooks: {
     /** The key from which the secrets of endpoints are derived. */
     key: Buffer
-    /** Sends a test, and records its outcome even when the browser has left. */
+    /** Sends a test event, and records its outcome even when the browser has disconnected. */
     sendTest: (actor: Actor, endpoint: Endpoint) => Promise<Answer>
   }
 }
@@ -91,8 +91,8 @@ export function sendPage(reply: FastifyReply, page: VNode): FastifyReply {
     flash,
     posted: findForm(request),
     fieldErrors: request.fieldErrors ?? {},
-    // Created once for all forms of a page: as long as there is no cookie, a second token would replace the secret of
-    // the first token.
+    // All forms of a page share one CSRF token. Without a cookie yet, a second token would replace the secret of the
+    // first token.
     csrfToken() {
       token ??= reply.generateCsrf({ userInfo: csrfBinding(request) })
       return token

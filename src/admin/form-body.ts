@@ -6,7 +6,7 @@ import { trimInvisible } from '../domain/trimmed.ts'
 export const findForm = ({ body }: FastifyRequest): URLSearchParams | null =>
   body instanceof URLSearchParams ? body : null
 
-/** Returns the form that was posted; an empty one when none was. */
+/** Returns the form that was posted, or an empty form when no form was posted. */
 export const formBody = (request: FastifyRequest): URLSearchParams => findForm(request) ?? new URLSearchParams()
 
 /** Returns the parameters after the `?` of the URL. */

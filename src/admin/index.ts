@@ -56,7 +56,7 @@ export function registerAdmin(
   )
 }
 
-/** Pages load and post only to the service itself, and no other page may frame them. */
+/** Pages load files and post forms only from and to the service itself, and no other page may frame them. */
 const securityHeaders = ({ publicUrl }: Config) => ({
   'Content-Security-Policy':
     "default-src 'self';form-action 'self';frame-ancestors 'none';base-uri 'none';object-src 'none'",

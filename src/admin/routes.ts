@@ -41,7 +41,10 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
     (request: FastifyRequest<{ Params: Params }>, reply: FastifyReply) =>
       handler({ ...context, sql: pool.whileWanted(waitsFor(reply)) }, request, reply)
 
-  /** Adds the action of a form. When the input has errors, the page shows them, with the fields as filled in. */
+  /**
+   * Adds the action of a form. When the input has errors, the page shows the errors and the values that the person
+   * entered.
+   */
   const addAction = <Params>(routes: FastifyInstance, action: string, show: Handler<Params>, post: Handler<Params>) => {
     const postOrShow: Handler<Params> = async (context, request, reply) => {
       try {

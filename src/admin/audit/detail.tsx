@@ -17,7 +17,7 @@ export function tenantIdsIn({ detail }: AuditEntry): number[] {
   return lists.flatMap(list => Grants.safeParse(list).data?.map(({ tenantId }) => tenantId) ?? [])
 }
 
-/** The labels of the parts of a detail, in the order in which they are shown. */
+/** The labels of the properties in an entry's detail. The page shows the properties in this order. */
 const labels: Record<string, string> = {
   name: 'Name',
   contact: 'Contact',
@@ -52,7 +52,7 @@ const labels: Record<string, string> = {
 const order = Object.keys(labels)
 const placeOf = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length)
 
-/** The changes of an action in words. A part without a label is shown as it is stored. */
+/** Shows the changes of an action in words. A property without a label is shown under its stored name. */
 export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantNames }) {
   const parts = Object.entries(entry.detail).sort(([one], [other]) => placeOf(one) - placeOf(other))
   if (parts.length === 0) return null
@@ -75,14 +75,14 @@ export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantN
   )
 }
 
-/** A permission, or the grant of a tenant. */
+/** A permission or a granted tenant, as one item of a list. */
 interface Item {
   id: string | number
   label: string
   withDescendants: boolean
 }
 
-/** Returns the items of a list of permissions or tenants; null for any other value. */
+/** Returns the items when the value is a list of permissions or of tenants, and otherwise null. */
 function itemsOf(name: string, value: unknown, tenants: TenantNames): Item[] | null {
   if (name === 'permissions') {
     const words = z.array(z.string()).safeParse(value).data

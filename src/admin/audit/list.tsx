@@ -1,4 +1,4 @@
-// The audit of administrative actions, as pages and as CSV.
+// Shows the audit of administrative actions as pages, and sends it as CSV.
 
 import { pipeline, Readable } from 'node:stream'
 import { stringify } from 'csv-stringify'
@@ -88,7 +88,7 @@ function readFilter(query: URLSearchParams): { values: FilterValues; filter: Aud
 
 interface AuditPageProps {
   values: FilterValues
-  /** The entries, with the current names of the tenants in them; undefined when a filter has an error. */
+  /** The entries, with the current names of the tenants that they mention; undefined when a filter has an error. */
   list?: { page: Page<AuditEntry>; tenants: TenantNames }
 }
 

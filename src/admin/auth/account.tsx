@@ -95,7 +95,8 @@ const sessionColumns: Column<SessionRecord>[] = [
   { heading: 'Last seen', cell: ({ usedAt }) => <Timestamp at={usedAt} /> },
 ]
 
-// The first entry whose first text is in the User-Agent header gives the name.
+// Each entry has a text to search in the User-Agent header, and a name. The first entry whose text is found gives the
+// name.
 const browsers = [
   ['Edg', 'Edge'],
   ['OPR', 'Opera'],

@@ -1,4 +1,4 @@
-// The sign-in of the demo, without a password. Outside the demo, neither its form nor its path exists.
+// The sign-in of the demo, without a password. The form and its path exist only in the demo.
 import { verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/client-address.ts'
@@ -8,7 +8,10 @@ import { formBody } from '../form-body.ts'
 import { loginPath, parseNext } from './redirects.tsx'
 import { signIn } from './session.ts'
 
-/** The administrator of the demo. The subject of an OpenID provider begins with an issuer, so none is the same. */
+/**
+ * The administrator of the demo. The stored subject of any OpenID account begins with its issuer, so no such account
+ * has this subject.
+ */
 const identity = { subject: 'demo', email: 'demo@example.com', name: 'demo@example.com' }
 
 /** POST /admin/login/demo. `checkOrigin` has accepted only a browser on this machine: the demo has no `PUBLIC_URL`. */

@@ -7,7 +7,7 @@ import { secondsLeft } from '../../domain/rate/rate.ts'
 import { type AttemptCounter, createAttemptCounter } from '../../domain/rate/table.ts'
 import { networkOf } from '../../http/client-address.ts'
 
-/** The limits of one window: failed attempts by account and by address, and audit entries in total. */
+/** The maximum numbers in one window: failed attempts per account and per address, and audit entries in total. */
 const limits = { account: 5, address: 20, entries: 100 }
 const windowSeconds = 15 * 60
 
@@ -33,7 +33,7 @@ export function createLoginThrottle(sql: Pool) {
   const addresses = counter('address', limits.address)
   const entries = counter('entries', limits.entries)
 
-  /** Records a failed sign-in in the audit; the entry after the 100th of a window says that more are left out. */
+  /** Records a failed sign-in in the audit, up to 100 in a window. One last entry then says that more are left out. */
   async function recordFailure(actor: Actor, reason: string): Promise<void> {
     const { used } = await entries.hit('all')
     if (used <= limits.entries) return recordFailedSignIn(sql, actor, reason)
@@ -56,7 +56,7 @@ export function createLoginThrottle(sql: Pool) {
     throw tooManyAttempts(secondsLeft(window))
   }
 
-  /** @param refund called when the check throws: the password was not compared */
+  /** @param refund called when the check throws, because the password was not compared then */
   async function attempt<Result>(actor: Actor, check: () => Promise<Result | null>, refund: () => Promise<unknown>) {
     const result = await check().catch(async error => {
       await refund()

@@ -14,12 +14,13 @@ const verifiedValues: readonly unknown[] = [true, 'true', 1, '1']
 /**
  * Reads the e-mail of the claims.
  *
- * @returns the e-mail when the provider has verified it, otherwise null; and the reason against a sign-in by its domain
+ * @returns the e-mail, or null when the provider has not verified it; and `flaw`, the reason why the domain of the
+ *   e-mail does not allow a sign-in
  */
 function readEmail({ email, email_verified, xms_edov }: Claims): { email: string | null; flaw: string } {
   const flawOf = (claim: string, flaw: string) => ({ email: null, flaw: `the claim ${claim} ${flaw}` })
   if (email === undefined) return flawOf('email', 'is missing')
-  // Microsoft Entra has `xms_edov` instead: the domain of the e-mail is verified.
+  // Microsoft Entra sends `xms_edov` instead of `email_verified`: it says that the domain of the e-mail is verified.
   const verified = email_verified ?? xms_edov
   if (verified === undefined) return flawOf('email_verified', 'is missing')
   if (!verifiedValues.includes(verified)) {
@@ -56,7 +57,10 @@ export function findRefusal({ domains, groups, groupsClaim }: SignInConditions, 
   return flaws.join(', and ')
 }
 
-/** Describes a missing claim. Entra sends only where to read the groups when there are more than 200. */
+/**
+ * Describes a missing claim. When a person is in more than 200 groups, Entra sends a link to the groups instead of the
+ * groups.
+ */
 const describeMissingClaim = ({ _claim_names: elsewhere }: Claims, claim: string) =>
   typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, claim)
     ? 'is left out, because it has too many values (_claim_names): configure the provider to send only the groups assigned to this application'

@@ -19,7 +19,7 @@ import { cookieSettings, signIn } from './session.ts'
 
 type OpenIdConfig = NonNullable<Config['openId']>
 
-/** The time that a person may take at the provider, in seconds. */
+/** The maximum time from the redirect to the provider until the callback, in seconds. */
 const personTimeout = 600
 
 /** Limits callbacks: anyone can send one, and each makes the service call the provider. */
@@ -29,7 +29,7 @@ const callbackLimit = new Semaphore({
   tooMany: () => new GatewayError('UNAVAILABLE', 'Too many people sign in now. Start again.', { retryAfter: 5 }),
 })
 
-/** The content of the cookie that the browser keeps while a person is at the provider. */
+/** The content of the cookie that the browser keeps from the redirect to the provider until the callback. */
 const PendingSignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), next: z.string() })
 type PendingSignIn = z.infer<typeof PendingSignIn>
 
@@ -87,13 +87,14 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       if (refusal) throw await recordedFailure(request, 'stranger', identity.email, refusal)
       await signInAs(request, identity)
     })
-    // A redirect would belong to the navigation that another site began, without the strict session cookie.
+    // Not a redirect: it would continue the navigation that another site began, so the browser would not send the
+    // strict session cookie.
     return sendRefresh(reply, parseNext(pending.next))
   }
 
   /**
-   * Returns the claims of the ID token, completed from the user info. The e-mail and its verification come from the
-   * same source. Null when the provider rejects the sign-in, or its answer is not valid.
+   * Returns the claims of the ID token, completed from the user info; null when the provider rejects the sign-in, or
+   * when its answer is not valid. The e-mail and its verification come from the same source.
    * @throws the error of `toProviderError`
    */
   async function fetchClaims(
@@ -123,7 +124,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
           request.log.info({ reqId: request.id, err: error }, 'the OpenID provider refused the user info')
           return {}
         })
-      // The user info may verify the e-mail of an ID token that says nothing about it.
+      // When the ID token does not say whether its e-mail is verified, the user info may say so.
       const hasVerification = claims.email_verified !== undefined || claims.xms_edov !== undefined
       const isOfUserInfo = claims.email === undefined || (!hasVerification && claims.email === userInfo.email)
       const { email, email_verified, xms_edov } = isOfUserInfo ? userInfo : claims
@@ -145,7 +146,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
   /**
    * Records in the audit why a sign-in failed.
    *
-   * @param flaws the missing parts of its claims
+   * @param flaws the missing and wrong claims; null when the claims are not the reason
    * @returns the error to show
    */
   async function recordedFailure(
@@ -177,9 +178,9 @@ function readPending(cookie: string | undefined): PendingSignIn | null {
 }
 
 /**
- * Makes the checks that openid-client leaves to the caller (OpenID Connect Core §3.1.3.7): that an ID token was issued
- * since the sign-in began, and by the issuer itself. When many organisations share an address, another organisation
- * could use the names of our groups.
+ * Makes two checks of an ID token that openid-client leaves to the caller (OpenID Connect Core §3.1.3.7): that it was
+ * issued after the sign-in began, and that its issuer is the configured issuer. When many organisations share one
+ * address of a provider, another organisation could otherwise use the names of our groups.
  *
  * @throws ClientError
  */

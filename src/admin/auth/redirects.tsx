@@ -24,7 +24,8 @@ const loginPathBecause = (reason: LoginReason) => `${loginPath}?because=${reason
 
 /**
  * A hook that redirects requests without a session to the sign-in. The session cookie is strict, so browsers do not
- * send it when a link on another site is opened: a page of this service then repeats the request, with the cookie.
+ * send it when a person opens a link on another site. The hook then answers with a page that repeats the request, and
+ * the browser sends the cookie.
  */
 export async function requireSignIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   if (findSignedIn(request)) return undefined
@@ -47,7 +48,10 @@ export const sendRefresh = (reply: FastifyReply, path: string): FastifyReply =>
 /** The maximum length of a `next` that is read, in characters: parsing a host name takes quadratic time. */
 const maxNextLength = 2_000
 
-/** Returns the path that was requested before the sign-in; the path of the tokens for one outside of `/admin`. */
+/**
+ * Returns the path that was requested before the sign-in. If that path is not below `/admin`, returns the path of the
+ * list of tokens.
+ */
 export function parseNext(text: string | null): string {
   const home = `${adminPath}/tokens`
   if (text === null || text.length > maxNextLength || !URL.canParse(text, 'http://here')) return home
@@ -69,5 +73,5 @@ export async function endSession(reply: FastifyReply, config: Config, reason: Lo
   return reply.redirect(loginPathBecause(reason), 303)
 }
 
-/** Redirects to the sign-in of a browser that has no session left. */
+/** Redirects a browser to the sign-in after its session was deleted. */
 export const redirectSignedOut = (reply: FastifyReply): FastifyReply => reply.redirect(loginPathBecause('out'), 303)

@@ -26,14 +26,18 @@ declare module 'fastify' {
   }
 }
 
-/** Gives each request its session, and checks the CSRF token of each form. Only a signed-in session is a row. */
+/**
+ * Gives each request its session, and checks the CSRF token of each form. Only sessions of signed-in administrators are
+ * stored in the database.
+ */
 export async function registerSession(scope: FastifyInstance, { sql, config }: AdminContext): Promise<void> {
   const key = await getOrCreateSecret(sql, 'session_key', randomBytes(32))
   const keyFor = (purpose: string) => Buffer.from(hkdfSync('sha256', key, '', purpose, 32)).toString('hex')
   const { name, options } = sessionCookie(config)
   scope.decorateRequest('renewedSessionId', null)
 
-  // Saved here, because the library does not save when TLS ends at a proxy that Fastify does not trust.
+  // The hook saves the session, because the library does not save a session when TLS ends at a proxy that Fastify does
+  // not trust.
   scope.addHook('onSend', async request => {
     if (findSignedIn(request) && request.session.isModified()) await request.session.save()
   })
@@ -51,7 +55,7 @@ export async function registerSession(scope: FastifyInstance, { sql, config }: A
           done,
         )
       },
-      // `startSession` inserts the row: here it is only updated.
+      // Only updates the row of the session, because `startSession` has inserted the row.
       set(id, { flash }, done) {
         saveSession(sql, id, flash === undefined ? {} : { flash }).then(() => done(), done)
       },
@@ -77,14 +81,14 @@ export async function registerSession(scope: FastifyInstance, { sql, config }: A
   })
 }
 
-/** The database ends a session, not the browser. */
+/** The cookie has no maximum age, because the database decides when a session ends. */
 const noMaxAge = { originalMaxAge: null }
 
 const createSessionId = () => randomBytes(32).toString('base64url')
 
 /**
- * Gives the session of the request a new id (session fixation). Deletes the old session after the new session has
- * started.
+ * Gives the session of the request a new id, which prevents session fixation. Deletes the old session after the new
+ * session has started.
  *
  * @param start inserts the new session; returns false when it may not start
  */
@@ -118,8 +122,8 @@ export function signIn(
 
 /**
  * Returns the name and the options of a cookie. Over https the name begins with `__Host-`, so that no other host and no
- * plain http can set the cookie (RFC 6265bis, 4.1.3.2). Over plain http all services of a machine share cookies,
- * because a cookie has no port: the prefix `vgw-` marks it as ours.
+ * plain http can set the cookie (RFC 6265bis, 4.1.3.2). Over plain http, all services on a machine share their cookies,
+ * because a cookie does not depend on the port: the prefix `vgw-` keeps our names apart.
  *
  * @param sameSite `strict`: no request from another site has the cookie; `lax`: only a link from another site has it
  */

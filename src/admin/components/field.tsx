@@ -10,9 +10,9 @@ export interface FieldProps {
   hint?: string
   type?: 'text' | 'password' | 'search' | 'date' | 'datetime-local'
   inputmode?: 'email'
-  /** The values to choose from. Without them the field is for text. */
+  /** The values to choose from. Without this list, the field takes any text. */
   options?: { value: string; label: string }[]
-  /** The value until the form is posted. */
+  /** The value that the field shows before the form is posted. */
   value?: string
   required?: boolean
   maxlength?: number
@@ -50,7 +50,7 @@ export function Field({ name, label, hint, options, value: initial, ...attribute
           ))}
         </select>
       ) : (
-        // A password is not sent back.
+        // The page does not send a password back to the browser.
         h('input', { ...attributes, ...(attributes.type !== 'password' && { value: current }), ...connected })
       )}
     </div>
@@ -68,7 +68,7 @@ export function FieldError({ name }: { name: string }) {
   )
 }
 
-/** The names of the errors without a field: a `FormError` shows them. */
+/** The names of the errors that belong to no field: a `FormError` shows these errors. */
 const formErrors = ['token', 'revision'] as const
 
 /** The error of a form as a whole. @param children the remedy */
@@ -118,14 +118,14 @@ export const EmailField = (props: Pick<FieldProps, 'hint' | 'autocomplete'>) => 
 )
 
 /**
- * A hidden field that identifies one display of a form. A form creates one token, even when it is sent several times: a
- * second click, or a reload of the page that shows the secret, creates no other token.
+ * A hidden field with a key, new for each display of a form. A form with this field creates one token, even when it is
+ * sent several times: a second click, or a reload of the page that shows the secret, creates no second token.
  */
 export const IdempotencyField = () => (
   <input type="hidden" name="idempotencyKey" value={readIdempotencyKey(useRequestContext().posted)} />
 )
 
-/** Returns the key in the form; without a key, a new key: 128 random bits in base64url. */
+/** Returns the idempotency key in the form. If the form has none, returns a new key: 128 random bits in base64url. */
 export function readIdempotencyKey(form: URLSearchParams | null): string {
   const key = form?.get('idempotencyKey') ?? ''
   return /^[\w-]{22}$/.test(key) ? key : randomBytes(16).toString('base64url')

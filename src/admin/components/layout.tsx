@@ -17,7 +17,7 @@ interface AdminRequestContext {
   fieldErrors: FieldErrors
 }
 
-/** Gives the components of a page the request that it answers. */
+/** Makes the context of the request available to all components of its page. */
 export const RequestContext = createContext<AdminRequestContext | null>(null)
 
 /** Returns the context of the request that the page answers. */
@@ -37,11 +37,11 @@ const sections = [
 
 interface LayoutProps {
   title: string
-  /** The current page in the second row of the header; default: none. */
+  /** The page that the second row of the header marks as current; default: none. */
   section?: (typeof sections)[number]['name']
   /** Links at the right of the heading. */
   actions?: ComponentChildren
-  /** A narrow column: for a form. */
+  /** True for a narrow column, as for a page with one form. */
   narrow?: boolean
   children: ComponentChildren
 }
@@ -124,7 +124,7 @@ interface ConfirmProps {
   cancelPath: string
 }
 
-/** Asks for the confirmation of something that cannot be undone. */
+/** A form that asks for the confirmation of an action that cannot be undone. */
 export const ConfirmForm = ({ action, confirm, cancelPath }: ConfirmProps) => (
   <PostForm action={action} class="actions">
     <button type="submit" class="danger">

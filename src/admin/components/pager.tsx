@@ -1,5 +1,5 @@
-// Lists are shown a page at a time. `?before=id` shows the rows after the row with this id (older rows by default);
-// `?after=id` the rows before it.
+// Shows lists page by page. `?before=id` shows the rows that come after the row with this id in the list (older rows by
+// default); `?after=id` shows the rows that come before this row.
 
 import type { Page, RowWindow } from '../../domain/paging/page.ts'
 import { parseIdentifier } from '../../domain/value/identifier.ts'
@@ -7,8 +7,8 @@ import { parseIdentifier } from '../../domain/value/identifier.ts'
 const pageSize = 50
 
 /**
- * Loads the page that the query asks for. When no rows come after the row of `before`, or too few rows come before the
- * row of `after`, it is the first page.
+ * Loads the page that the query asks for. Loads the first page instead when no rows come after the row of `before`, or
+ * when the rows before the row of `after` do not fill a page.
  */
 export async function loadPage<Row>(
   query: URLSearchParams,

@@ -3,13 +3,13 @@ import type { ComponentChildren } from 'preact'
 export interface Column<Row> {
   heading: string
   cell: (row: Row) => ComponentChildren
-  /** True when the cell names its row. Default: true for the first column. */
+  /** True when the cells of this column name their rows, as row headings. Default: true for the first column. */
   rowHeader?: boolean
   /** Aligns the cells to the right. */
   numeric?: boolean
-  /** The label of the cell where rows are cards. Default: the heading; `''` for no label. */
+  /** The label of a cell when its row is shown as a card. Default: the heading; `''` for no label. */
   cardLabel?: string
-  /** The link that orders the rows by this column, and how they are ordered by it now. */
+  /** The link that orders the rows by this column, and the present direction of this order. */
   sort?: { href: string; direction: 'ascending' | 'descending' | undefined }
 }
 
@@ -21,11 +21,13 @@ interface TableProps<Row> {
   /** CSS classes. Default: `cards`, which shows each row as a card on a narrow screen. */
   class?: string
   caption?: string
-  /** The text in the place of a table without rows. */
+  /** The text that replaces the table when there are no rows. */
   empty?: string
 }
 
-/** A table that scrolls sideways when it is wider than the screen; keyboard users scroll the region that has the focus. */
+/**
+ * A table that scrolls sideways when it is wider than the screen; keyboard users scroll the region that has the focus.
+ */
 export function Table<Row>({ label, columns, rows, class: className = 'cards', caption, empty }: TableProps<Row>) {
   if (empty !== undefined && rows.length === 0) return <p class="empty">{empty}</p>
   const hasRowHeader = columns.some(({ rowHeader }) => rowHeader)

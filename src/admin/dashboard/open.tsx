@@ -55,8 +55,8 @@ export const showOpen: Handler = async ({ sql }, request, reply) => {
 }
 
 /**
- * POST /admin/dashboard: answers with a page that takes the token to the dashboard. Redirects to a new form when the same
- * form has already created its token.
+ * POST /admin/dashboard: creates a token, and answers with a page that opens the dashboard with this token. Redirects
+ * to a new form when the same form has already created its token.
  */
 export const open: Handler = async (context, request, reply) => {
   const form = formBody(request)

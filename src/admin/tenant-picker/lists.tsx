@@ -1,4 +1,5 @@
-// The results and the chosen tenants. The script of the picker replaces both by their ids.
+// The lists of the tenant picker: the results and the chosen tenants. The script of the picker finds both lists by
+// their ids, and replaces them.
 import type { PlacedTenant } from '../../domain/tenant/tree.ts'
 import { sendFragment } from '../../pages/html-page.tsx'
 import { formatCount } from '../components/format.tsx'
@@ -9,10 +10,10 @@ import { loadPicker, maxChosen, type Picker } from './state.ts'
 interface ButtonProps {
   /** The action, as `readPicker` reads it. */
   value: string
-  /** The list at which the page opens without a script. */
+  /** The id of the list to which the page scrolls after the action, when no script runs. */
   list: 'found' | 'chosen'
   text: string
-  /** The tenant in its accessible name. */
+  /** The name of the tenant, which the accessible name of the button contains. */
   about?: string
   id?: string
 }
@@ -31,7 +32,7 @@ const Button = ({ value, list, text, about, id }: ButtonProps) => (
   </button>
 )
 
-/** The tenants that the search finds, or that are directly below one. */
+/** The tenants that the search finds, or the tenants directly below a selected tenant. */
 export function Results(picker: Picker) {
   const { shown, matches, chosen } = picker
   const chosenIds = new Set(chosen.map(({ grant }) => grant.tenantId))
@@ -159,7 +160,7 @@ function TenantPath({ tenant: { id, name, subdomain, above } }: { tenant: Placed
   )
 }
 
-/** POST /admin/tenants: the lists of a tenant picker after one of its buttons, for its script */
+/** POST /admin/tenants: answers the script of the tenant picker with both lists after a button was pressed */
 export const showLists: Handler = async ({ sql }, request, reply) => {
   const body = formBody(request)
   const picker = await loadPicker(sql, body)

@@ -13,7 +13,7 @@ export interface PickerState {
   shown: TenantSearch
   /** True to also choose all results. */
   addAll: boolean
-  /** True when Enter has started the search: then the page opens at the search field instead of at its top. */
+  /** True when the Enter key has started the search: then the page opens at the search field instead of at the top. */
   entered: boolean
 }
 
@@ -23,10 +23,11 @@ export const maxChosen = 2_000
 export const maxSearchLength = 200
 
 /**
- * Reads the picker's fields of a posted form, and applies the picker's button that was pressed: `find`, `add-all`, or with
- * the id of a tenant `add:7`, `remove:7` and `below:7`.
+ * Reads the picker's fields of a posted form, and applies the button of the picker that was pressed: `find`, `add-all`,
+ * or a button with the id of a tenant, such as `add:7`, `remove:7` and `below:7`.
  *
- * @returns the next state, and whether to save the form: no button of the picker was pressed, nor Enter in its search
+ * @returns the next state, and whether to save the form: true when neither a button of the picker nor Enter in its
+ *   search field was pressed
  */
 export function readPicker(form: URLSearchParams): { state: PickerState; save: boolean } {
   const values = new Map(form)
@@ -61,7 +62,7 @@ export type Picker = Awaited<ReturnType<typeof loadPicker>>
 /**
  * Loads the chosen tenants and the results. When the state asks for it, all results are also chosen.
  *
- * @param posted the form that was posted; with null, the picker shows the given grants as chosen, and has no search
+ * @param posted the form that was posted; null shows the given grants as chosen, without a search
  * @returns the chosen grants, each with its tenant if that exists
  */
 export async function loadPicker(sql: Sql, posted: URLSearchParams | null, initial: TenantGrant[] = []) {
@@ -76,7 +77,9 @@ export async function loadPicker(sql: Sql, posted: URLSearchParams | null, initi
   return { ...state, matches, chosen: grants.map(grant => ({ grant, tenant: places.get(grant.tenantId) })) }
 }
 
-/** Returns the grants, with a new grant for each match. It adds none when the form has no room for all of them. */
+/**
+ * Returns the grants, with a new grant for each match; the grants unchanged when the form has no room for all matches.
+ */
 async function addMatches(sql: Sql, { grants, shown }: PickerState): Promise<TenantGrant[]> {
   const chosen = new Set(grants.map(grant => grant.tenantId))
   const found = await listFoundTenants(sql, shown, maxChosen + 1)

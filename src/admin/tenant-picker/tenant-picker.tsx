@@ -6,8 +6,8 @@ import { ChosenTenants, Results } from './lists.tsx'
 import { maxSearchLength, type Picker } from './state.ts'
 
 /**
- * Chooses tenants. Its buttons post the form around it, which comes back with the same values; with a script they change
- * the picker in place (packages/pages/src/tenant-picker.js).
+ * Chooses tenants. Its buttons post the form around it, which comes back with the same values; with a script they
+ * change the picker in place (packages/pages/src/tenant-picker.js).
  */
 export const TenantPicker = ({ picker }: { picker: Picker }) => (
   <div id="tenants" data-lists={`${adminPath}/tenants`}>
@@ -45,10 +45,12 @@ export const TenantPicker = ({ picker }: { picker: Picker }) => (
   </div>
 )
 
-/** The form around a tenant picker. The service validates: validation by the browser would block the picker's buttons. */
+/**
+ * The form around a tenant picker. The service validates: validation by the browser would block the picker's buttons.
+ */
 export const PickerForm = (props: { path: string; submitLabel: string; children: ComponentChildren }) => (
   <PostForm action={props.path} noValidate>
-    {/* Enter presses the first button of a form. */}
+    {/* Browsers press the first button of a form when a person presses Enter. */}
     <button type="submit" name="do" value="enter" class="off-screen" tabIndex={-1} aria-hidden="true">
       {props.submitLabel}
     </button>

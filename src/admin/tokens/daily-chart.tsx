@@ -15,7 +15,7 @@ interface DailyChartProps extends DailyCounts {
   series: Series[]
   /** Returns the label of the series that counts the request. */
   labelOf: (count: RequestCount) => string
-  /** True when the text of a day leaves out the series without requests on this day. */
+  /** True to leave the series without requests on a day out of the text of this day. */
   omitsZeros?: boolean
 }
 
@@ -30,7 +30,10 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
 const isMonday = (day: string) => new Date(day).getUTCDay() === 1
 
-/** A stacked bar for each day, with a legend, the sums in words for screen readers, and the same numbers as a table. */
+/**
+ * A chart with a stacked bar for each day, a legend, the sums in words for screen readers, and a table of the same
+ * numbers.
+ */
 export function DailyChart({ id, title, series, labelOf, omitsZeros = false, days, counts }: DailyChartProps) {
   const describe = (values: readonly number[], withZeros: boolean) =>
     series

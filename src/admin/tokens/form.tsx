@@ -25,7 +25,7 @@ const readPermissions = (form: URLSearchParams): Permission[] => {
  * Returns the token input of the form that was posted.
  *
  * @param tenants the grants of its tenant picker
- * @returns the input; its rate limit is NaN, which `checkForm` rejects, when it is not a number
+ * @returns the input; if the text of the rate limit is not a number, the rate limit is NaN, which `checkForm` rejects
  */
 function readTokenInput(form: URLSearchParams, tenants: TenantGrant[]): TokenInput {
   const rateLimit = textField(form, 'rateLimit')
@@ -48,9 +48,9 @@ interface TokenFormProps {
   /** The token to edit; null to create a token. */
   token: TokenRecord | null
   picker: Picker
-  /** The rate of a token without its own rate limit, in operations a minute. */
+  /** The rate of a token that has no rate limit of its own, in operations per minute. */
   defaultRate: number
-  /** The fields that only this form has: the form to create a token, or the form to edit it. */
+  /** The fields that only one of the two forms has: the form that creates a token, or the form that edits it. */
   children: ComponentChildren
 }
 

@@ -19,7 +19,7 @@ import { type Handler, sendPage } from '../context.ts'
 import { queryParameters, textField } from '../form-body.ts'
 import { GrantName, LastUse, PermissionName, StatusBadge, TokenEnd, tokenPath, tokensPath } from './parts.tsx'
 
-/** The tokens that the address asks for, and their order. */
+/** The filter and the order that the query of the URL selects. */
 type View = Required<Omit<TokenListing, keyof RowWindow>>
 
 /** GET /admin/tokens */
@@ -64,7 +64,7 @@ function parametersOf({ filter, order, ascending }: View): Record<string, string
   }
 }
 
-/** Returns whether a view lists all active tokens. */
+/** Returns whether a view has no filter, so that it lists all active tokens. */
 const isWhole = ({ filter }: View) => Object.keys(filter).join() === 'state' && filter.state === 'active'
 
 function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>; inNeed: TokenCounts }) {
@@ -97,7 +97,7 @@ function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>
 
 type TokenCounts = Awaited<ReturnType<typeof countTokensInNeed>>
 
-/** Links to the tokens that were never used and to the tokens that end soon; nothing when there are none. */
+/** Links to the tokens that were never used, and to the tokens that end soon; no link to an empty list. */
 function UnusedAndExpiringTokens({ unused, expiring }: TokenCounts) {
   if (unused === 0 && expiring === 0) return null
   const tokens = (count: number) => `${formatCount(count)} ${count === 1 ? 'token' : 'tokens'}`

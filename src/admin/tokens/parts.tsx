@@ -1,4 +1,4 @@
-// The parts that several pages of the tokens show.
+// Components and helpers that several pages about tokens share.
 
 import type { FastifyReply } from 'fastify'
 import type { AlreadyCreated, CreatedToken } from '../../domain/token/lifecycle.ts'
@@ -19,7 +19,7 @@ export const tokenPath = (id: number, page?: 'edit' | 'rotate' | 'revoke' | 'web
 
 const opensPersonalData = (permission: Permission) => permission === 'export_customer_information'
 
-/** A permission's name, with a badge when it opens personal data. */
+/** The name of a permission, with a badge when the permission gives access to personal data. */
 export const PermissionName = ({ name }: { name: Permission }) => (
   <>
     <code>{name}</code> {opensPersonalData(name) && <span class="badge warn">personal data</span>}
@@ -46,7 +46,7 @@ const isReplaced = (token: Validity) => tokenStatus(token) === 'active' && token
 
 const tones = { active: 'good', expired: 'warn', revoked: 'bad' }
 
-/** The status of a token, or the end of an active token that was rotated. */
+/** A badge with the status of a token, or with the end of an active token that was rotated. */
 export function StatusBadge({ token }: { token: Validity }) {
   const status = tokenStatus(token)
   if (!isReplaced(token)) return <span class={`badge ${tones[status]}`}>{status}</span>
@@ -54,7 +54,7 @@ export function StatusBadge({ token }: { token: Validity }) {
   return <span class="badge warn">replaced, ends {expiresAt ? <Timestamp at={expiresAt} /> : 'soon'}</span>
 }
 
-/** The expiry or revocation of a token, where the badge does not show it. */
+/** The time at which a token expires or was revoked; nothing when the badge already shows it. */
 export function TokenEnd({ token }: { token: Validity }) {
   if (isReplaced(token)) return null
   if (!token.revokedAt && token.sessionEnded) return <>with its session</>
@@ -90,7 +90,7 @@ export const GrantName = ({ grant }: { grant: TokenRecord['tenants'][number] }) 
 export const tokenOf = ({ sql }: AdminContext, { id }: { id: string }): Promise<TokenRecord> =>
   getToken(sql, requireIdentifier(id, 'token'))
 
-/** The page in place of a form that works only on an active token. */
+/** The page that is shown instead of a form when the form needs an active token and the token is not active. */
 export function InactiveTokenPage({ token, action }: { token: TokenRecord; action: string }) {
   return (
     <Layout title={`${action} ${token.name}`} section="tokens" narrow>

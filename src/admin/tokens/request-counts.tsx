@@ -68,7 +68,10 @@ const colors: Readonly<Record<string, string>> = {
   other: 'unknown',
 }
 
-/** The first words of operations that read; the empty text is for all others. Bars are stacked in this order first. */
+/**
+ * The first words of the names of operations that read; the empty text stands for all other operations. Bars are
+ * stacked in this order first.
+ */
 const verbs = ['List', 'Get', 'Export', '']
 
 /** Returns the label of an operation: `List catalog vouchers` for `ListCatalogVouchers`. */
@@ -77,7 +80,10 @@ export const operationLabel = (name: string): string =>
     ? 'Unknown operation'
     : name.replace(/(?!^)[A-Z](?=[a-z])/g, capital => ` ${capital.toLowerCase()}`)
 
-/** Returns the operations that were requested. Operations on one resource share a color; only its list is not hatched. */
+/**
+ * Returns the operations that were requested. Operations on one resource share a color; the bars of `Get` and `Export`
+ * are hatched.
+ */
 function operationsOf(counts: readonly RequestCount[]): Series[] {
   const subjects = Object.keys(colors)
   const operations = [...new Set(counts.map(({ operation }) => operation))].sort().map(name => {

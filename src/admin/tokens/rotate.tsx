@@ -11,7 +11,7 @@ import { InactiveTokenPage, sendSecret, tokenOf, tokenPath } from './parts.tsx'
 const secondsPerHour = 3600
 const secondsPerDay = 24 * secondsPerHour
 
-/** The times for which both tokens can be valid, in seconds. */
+/** The times to choose from for which the old token stays valid besides the new token, in seconds. */
 const overlaps = [
   { value: '0', label: 'no time: the old one is rejected within a second' },
   { value: String(secondsPerHour), label: '1 hour' },

@@ -85,7 +85,7 @@ const Action = ({ endpoint, action, label }: ActionProps) => (
   </PostForm>
 )
 
-/** The revision that the page shows: an action that is sent twice acts once. */
+/** The revision that the page shows. An action that is sent twice takes effect once. */
 const Revision = ({ of: { revision } }: { of: Endpoint }) => <input type="hidden" name="revision" value={revision} />
 
 const About = ({ endpoint }: { endpoint: Endpoint }) => (
@@ -137,7 +137,7 @@ const Replay = ({ endpoint }: { endpoint: Endpoint }) => (
   </Section>
 )
 
-/** The longest wait for the outcome of a test, in milliseconds: the request has to be answered before its deadline. */
+/** The maximum wait for the outcome of a test, in milliseconds, shorter than the deadline of the request. */
 const testTimeoutMs = 3_000
 
 /** POST /admin/webhooks/:id/test */
@@ -184,7 +184,10 @@ export const rotate: HandlerById = async (context, request, reply) => {
   return sendSecret(context, reply, 'The secret is rotated', endpoint)
 }
 
-/** Returns the revision that the form was loaded with; a form without a revision matches no endpoint. */
+/**
+ * Returns the revision of the webhook when the form was loaded; for a form without a revision, a revision that no
+ * webhook has.
+ */
 const revisionOf = (form: URLSearchParams): number => parseIdentifier(textField(form, 'revision')) ?? 0
 
 /** GET /admin/webhooks/:id/delete */

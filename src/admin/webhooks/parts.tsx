@@ -1,4 +1,4 @@
-// The parts that several pages of webhooks show.
+// Components and helpers that several pages about webhooks share.
 import type { FastifyReply } from 'fastify'
 import { type Endpoint, endpointState, getEndpoint, pauseReasons } from '../../domain/event/endpoint.ts'
 import { webhookSecret } from '../../domain/event/secret.ts'
@@ -45,7 +45,7 @@ export function StateBadge({ endpoint }: { endpoint: Endpoint }) {
   }
 }
 
-/** The webhooks of a token, on its page; nothing for an ended token without any. */
+/** The webhooks of a token, for the page of the token; nothing for an ended token without webhooks. */
 export function Webhooks({ token, endpoints }: { token: TokenRecord; endpoints: Endpoint[] }) {
   const isActive = tokenStatus(token) === 'active'
   if (!isActive && endpoints.length === 0) return null
@@ -67,7 +67,7 @@ const columns: Column<Endpoint>[] = [
   { heading: 'Deliveries', cell: describeLag },
 ]
 
-/** Answers with the present secret of an endpoint. */
+/** Answers with a page that shows the present secret of an endpoint. */
 export const sendSecret = (
   { webhooks }: AdminContext,
   reply: FastifyReply,
