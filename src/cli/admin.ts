@@ -32,7 +32,7 @@ async function readPassword(email: string): Promise<string> {
   return password
 }
 
-/** Returns the link, and a note when neither a running service nor `PUBLIC_URL` gives its origin. */
+/** Returns the link, with a note when neither a running service nor `PUBLIC_URL` tells the origin of the link. */
 function linkTo(path: string, config: Config, serviceOrigin: string | null): { link: string; note: string } {
   const origin = serviceOrigin ?? config.publicUrl
   if (origin !== undefined) return { link: origin + path, note: '' }

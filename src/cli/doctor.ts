@@ -43,8 +43,8 @@ export const doctorCommand = new Command('doctor')
   })
 
 /**
- * Runs all checks. When the database cannot be used, or a check does not end, returns only the checks before this
- * point: they name the reason.
+ * Runs all checks. When the database cannot be used, or a check does not end, returns only the checks up to this point.
+ * One of these checks names the reason.
  */
 async function examine(openFor: number): Promise<{ checks: Check[]; found: (Facts & Counts) | null }> {
   try {
@@ -85,7 +85,10 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
   }
 }
 
-/** Checks the issuer of redemption tokens. An embedded database is a demo, whose redemptions are on this machine. */
+/**
+ * Checks the issuer of redemption tokens. With an embedded database the service is a demo, and redemptions come only
+ * from this machine.
+ */
 const checkIssuer = ({ databaseUrl, publicUrl, redemption }: Config): Reason[] =>
   databaseUrl === undefined || publicUrl !== undefined
     ? []

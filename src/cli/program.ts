@@ -7,7 +7,10 @@ import { GatewayError } from '../domain/errors.ts'
 import { version } from '../version.ts'
 import { loadEnvFile } from './files/env-file.ts'
 
-/** The commands, in the order of the help. Each start loads only the one that it runs: loading all takes most of a short command's time. */
+/**
+ * The commands, in the order of the help. Each start loads only the command that it runs, because loading all commands
+ * takes most of the time of a short command.
+ */
 const commands = new Map<string, () => Promise<Command>>([
   ['serve', async () => (await import('./serve/serve.ts')).serveCommand],
   ['migrate', async () => (await import('./migrate.ts')).migrateCommand],
@@ -28,8 +31,8 @@ const commands = new Map<string, () => Promise<Command>>([
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')
   .version(version)
-  // The file is read before the command reads its options, because some options have a variable. `doctor` reports a
-  // wrong file as a check.
+  // `.env` is read before the command reads its options, because variables set the defaults of some options. `doctor`
+  // reports a wrong file as a check.
   .hook('preSubcommand', (_program, command) => {
     if (command.name() !== 'doctor') loadEnvFile()
   })
@@ -39,7 +42,7 @@ const named = commands.get(process.argv[2] ?? '')
 for (const load of named ? [named] : commands.values()) program.addCommand(await load())
 inheritSettings(program)
 requireOptionsLast(program)
-// The command that this function adds accepts any words.
+// Added last, so that the settings above do not apply to the completion command, which accepts any words.
 addCompletion(program)
 
 endWithOutput()
@@ -56,7 +59,7 @@ try {
   }
 }
 
-/** Passes the parent's settings to its commands, which `addCommand` does not. */
+/** Passes the settings of a command to its subcommands, because `addCommand` does not pass them. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent)

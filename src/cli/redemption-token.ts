@@ -9,13 +9,13 @@ type Jose = typeof import('jose')
 
 /** The result of a check of a token. */
 interface Explanation {
-  /** Sentences; none when a redemption has to accept the token. */
+  /** The problems, one sentence each; none when a redemption has to accept the token. */
   problems: string[]
-  /** Null when the text is no JWT. Without a valid signature, anyone may have written the claims. */
+  /** Null when the text is not a JWT. When the signature is not valid, anyone may have written the claims. */
   claims: Record<string, unknown> | null
 }
 
-/** Returns the claims of a JWT, and the key that it names; null for any other text. */
+/** Returns the claims of a JWT and the id of its key; null for any other text. */
 function decode({ decodeJwt, decodeProtectedHeader }: Jose, token: string) {
   try {
     return { claims: { ...decodeJwt(token) }, kid: String(decodeProtectedHeader(token).kid) }
@@ -24,7 +24,7 @@ function decode({ decodeJwt, decodeProtectedHeader }: Jose, token: string) {
   }
 }
 
-/** Returns a sentence about the fault of a token's signature, or null. */
+/** Returns a sentence about the problem with a token's signature, or null when the signature is valid. */
 async function explainSignature(
   { jwtVerify, createLocalJWKSet, errors }: Jose,
   token: string,
@@ -34,7 +34,7 @@ async function explainSignature(
   if (!keys.some(key => key.kid === kid))
     return `The key ${kid} is not published: another service has signed the token, or the key has left.`
   try {
-    // `explain` compares the end.
+    // `explain` checks the expiry, so this check is given a time before any expiry.
     await jwtVerify(token, createLocalJWKSet({ keys: [...keys] }), { algorithms: ['ES256'], currentDate: new Date(0) })
   } catch (error) {
     if (error instanceof errors.JOSEAlgNotAllowed) return 'It is not signed with ES256.'
@@ -48,7 +48,7 @@ async function explainSignature(
 /**
  * Explains a token by the checks that a redemption has to make.
  *
- * @param tenantId the tenant of the till; undefined for any
+ * @param tenantId the tenant of the till; undefined to allow any tenant
  */
 async function explain(
   token: string,
@@ -75,7 +75,10 @@ async function explain(
   return { problems: problems.map(withoutControls), claims }
 }
 
-/** Returns a claim as text. Anyone may have written the token, so an object could have its own `toString`. */
+/**
+ * Returns a claim as text. Does not call `toString`, because anyone may have written the token, and a claim may be an
+ * object with its own `toString`.
+ */
 const toText = (claim: unknown) => (typeof claim === 'string' ? claim : (JSON.stringify(claim) ?? 'missing'))
 
 /** Returns the time of a claim in seconds since 1970. */

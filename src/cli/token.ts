@@ -35,7 +35,7 @@ interface TokenOptions {
   contact?: string
 }
 
-/** Adds the options for the properties of a token, except its name and its rate. */
+/** Adds the options that `create` and `edit` share: all properties of a token except its name and its rate. */
 const addTokenOptions = (command: Command): Command =>
   command
     .addOption(new Option('--tenant <id...>', 'the id of a tenant that the token may access').argParser(readIds))
@@ -55,10 +55,13 @@ const expiresIn = (otherwise: string) =>
 const printSecret = (json: boolean, sentence: string, shown: { id: number; token: string }) =>
   printResult(json, shown, `${sentence} Copy its secret now: it cannot be shown again.\n\n  ${shown.token}\n`)
 
-/** The time that steps may take to write the records of tenants, in milliseconds. */
+/** The maximum wait until steps have written the records of new tenants, in milliseconds. */
 const stepTimeout = 5_000
 
-/** Opens the database, and first lets steps write the records of new tenants, because perhaps no service runs. */
+/**
+ * Opens the database, and makes steps that write the records of new tenants before the work runs, because perhaps no
+ * service runs.
+ */
 const withTenants = <Result>(work: (pool: Pool) => Promise<Result>) =>
   withDatabase(async ({ pool }) => {
     await makeAllSteps(pool, AbortSignal.timeout(stepTimeout))

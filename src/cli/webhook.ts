@@ -129,7 +129,7 @@ const resume = changeCommand(
   'is resumed. What has waited is sent now.',
 )
 
-/** Reads an instant, or the duration since then. @throws InvalidArgumentError */
+/** Reads an instant, or a duration such as `2d` before now. @throws InvalidArgumentError */
 function readFrom(text: string): Instant {
   const seconds = parseDuration(text)
   const from = Number.isNaN(seconds) ? parseInstant(text) : new Date(Date.now() - seconds * 1000).toISOString()

@@ -6,7 +6,7 @@ import type { Pool, Sql } from '../db/sql.ts'
 
 const retryMs = 5_000
 
-/** Begins to write. Prints an error of the database, and continues. @returns a function that ends it */
+/** Begins to write. Prints an error of the database, and continues. @returns a function that ends the writing */
 export function startLiveDemo(sql: Pool): () => void {
   const ending = new AbortController()
   void write(sql, ending.signal)
@@ -30,7 +30,10 @@ async function write(sql: Pool, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Returns the next row number of a voucher. The ids of some loaded vouchers exceed 32 bits. */
+/**
+ * Returns the number of the next row for a voucher. Ignores ids of more than 32 bits, which some of the loaded vouchers
+ * have.
+ */
 async function findFreeRow(sql: Sql): Promise<number> {
   const [row] = await sql<[{ last: number }]>`
     select /* demo.find_free_row */ coalesce(max(id), 1) as last from public.purchased_voucher where id < 4294967296`

@@ -5,10 +5,10 @@ import type { Pool, Sql } from '../db/sql.ts'
 
 const progressStep = 2_000
 
-/** The tables whose rows the progress counts. */
+/** The tables whose rows are counted for the progress. */
 const countedTables = new Set(['tenant', 'product', 'purchased_voucher', 'customer'])
 
-/** Returns whether the database has the demo data, by the demo voucher. */
+/** Returns whether the database has the demo data. The demo voucher is the sign. */
 export async function hasDemoData(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
@@ -28,11 +28,13 @@ export async function isEmpty(sql: Sql): Promise<boolean> {
  * Fills an empty database with realistic data, in one transaction. The same day (UTC) and scale give the same data. The
  * validity of vouchers is relative to that day.
  *
- * @param options.scale a factor, a whole number from 1 to 99,999; 1 means 150 products, 4,000 vouchers and 800 customers
- * @param options.today the day of the data, in days since 1970-01-01; default: the database's
+ * @param options.scale a factor, a whole number from 1 to 99,999; 1 means 150 products, 4,000 vouchers and 800
+ *   customers
+ * @param options.today the day to which the dates of the data are relative, in days since 1970-01-01; default: the
+ *   present day of the database
  * @param options.onProgress called every 2,000 records with the number sent so far and the total
  * @returns the numbers of loaded records
- * @throws Error when the database is not empty or serves other tables, or the database's error
+ * @throws Error when the database is not empty or has a mapping to other tables; the errors of the database
  */
 export async function loadDemo(
   sql: Pool,

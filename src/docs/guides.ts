@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises'
 
-/** A guide: a Markdown file of `docs/guides` with the same name, or a file that `docs/render/markdown.ts` names. */
+/**
+ * A guide. Its text is the file of `docs/guides` that has the slug as its name, or a file that
+ * `docs/render/markdown.ts` names.
+ */
 export interface Guide {
   /** The name of the guide in its address, and of its file. */
   slug: string

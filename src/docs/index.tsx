@@ -40,7 +40,7 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
           .type('text/html; charset=utf-8')
           .send(html.replaceAll(originPlaceholder, config.publicUrl ?? requestOrigin(request)))
       })
-      // People type the address with a slash.
+      // Redirects from the address with a slash at its end, because people type it.
       scope.get(`${path}/`, async (_request, reply) => reply.redirect(path, 308))
     }
 

@@ -7,11 +7,11 @@ import { guides } from './guides.ts'
 export const referencePath = `${docsPath}/reference`
 export const docsSearchPath = `${docsPath}/search`
 
-/** Not deferred, because it chooses the language of the samples before the page is shown. */
+/** The script is not deferred, because it selects the language of the samples before the page is shown. */
 const guideScript = <script src={`${assetsPath}/guides.js`} />
 
 interface FrameProps extends HtmlPageProps {
-  /** The entry of the second row of the header that is marked as current. */
+  /** The entry in the second row of the header to mark as current. */
   section: 'guides' | 'reference'
 }
 
@@ -30,7 +30,7 @@ export const Frame = ({ section, ...page }: FrameProps) => (
 interface TextPageProps extends Pick<HtmlPageProps, 'title' | 'description' | 'site' | 'children'> {
   /** The slug of the guide, or the path of another page; null for the overview. */
   current: string | null
-  /** The words in the field of the search; default: none. */
+  /** The words that the search field shows; default: none. */
   query?: string
   /** The column at the right of the text. Without this column the text is wider. */
   aside?: ComponentChildren

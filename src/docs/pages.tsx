@@ -107,7 +107,10 @@ function Contents({ headings }: { headings: Heading[] }) {
   )
 }
 
-/** The page at `/docs/search`: the sections that contain the words of a query. The field stands at the left of the text. */
+/**
+ * The page at `/docs/search`: the sections that contain the words of a query. The search field is in the sidebar, at
+ * the left of the text.
+ */
 export const SearchPage = ({ query, matches, site }: { query: string; matches: readonly Match[]; site: Site }) => (
   <TextPage title="Search" {...{ site, query }} current={docsSearchPath}>
     <h1>Search</h1>

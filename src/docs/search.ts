@@ -17,7 +17,7 @@ export interface Section {
 export interface Match {
   address: string
   title: string
-  /** A part of the text, which begins shortly before the first word that was found. */
+  /** A part of the text that begins shortly in front of the first word that was found. */
   excerpt: string
 }
 
@@ -30,12 +30,15 @@ const ignoredWords = new Set('a an and are can do does for how i in is it my of 
 
 const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? []
 
-/** Returns a word and its parts: `date_valid_end` and `dateValidEnd` are also found by `valid`. */
+/** Returns a word and its parts, so that a search for `valid` also finds `date_valid_end` and `dateValidEnd`. */
 const withParts = (word: string) => [...new Set([word, ...word.split(/_|(?<=\p{Ll})(?=\p{Lu})/u)])]
 
 const toTerm = (word: string) => (ignoredWords.has(word.toLowerCase()) ? null : word.toLowerCase())
 
-/** All words of a query must occur, each as the beginning of a word, or with a typing mistake or two. */
+/**
+ * A section matches when it has all words of the query. A word of the query may be the beginning of a word in the
+ * section, or have one or two typing mistakes.
+ */
 const options: Options<Section> = {
   fields: ['heading', 'guide', 'text'],
   storeFields: ['heading', 'guide', 'text'],
@@ -58,7 +61,10 @@ const options: Options<Section> = {
   },
 }
 
-/** For a query that finds nothing: two letters of a short word in the wrong order are two typing mistakes. */
+/**
+ * The options for a second search when a query finds nothing. They also allow two mistakes in a short word, because two
+ * letters in the wrong order count as two mistakes.
+ */
 const tolerantOptions = { fuzzy: (term: string) => term.length > 3 && (term.length > 5 ? 2 : 1) }
 
 /** Returns the index of sections as JSON. */

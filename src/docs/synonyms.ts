@@ -1,4 +1,7 @@
-/** Words by which people look for a word of the guides. A map, because a word may be the name of a property of all objects. */
+/**
+ * The words that people may enter in the search instead of a word of the guides. A map and not an object, because a
+ * word such as `constructor` is also a property of all objects.
+ */
 export const synonyms: ReadonlyMap<string, readonly string[]> = new Map([
   ['authentication', ['auth', 'login', 'signin']],
   ['token', ['credential', 'credentials', 'apikey']],

@@ -7,7 +7,10 @@ import { hideKey } from './hide-key.ts'
 import type { Facts } from './inspect.ts'
 import { type Check, judge } from './judge.ts'
 
-/** The variables whose values are left out. Values with a URL that is not public are also left out. */
+/**
+ * Matches the names of variables whose values are left out of the file. Values with a URL that is not public are also
+ * left out.
+ */
 const secretName = /KEY|SECRET|PASSWORD|TOKEN/
 const publicUrls = /^(PUBLIC_URL|OIDC_ISSUER|SECURITY_CONTACT)$/
 const isSecret = (name: string, value: string) =>
@@ -19,7 +22,7 @@ const secretText = /vg[wr]_\w{20,}|(?<=\/setup\/)[\w-]+/g
 /** The password in a URL. */
 const urlPassword = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g
 
-/** The maximum number of lines of a log. */
+/** The maximum number of lines of the log that the file contains. */
 const logLines = 500
 
 /** The statistics of PostgreSQL. */
@@ -44,7 +47,7 @@ export async function readCounts(sql: Sql): Promise<Counts> {
   return { tables, statements }
 }
 
-/** Hides keys that are no numbers, in the facts and in the checks of these facts. */
+/** Hides the keys of sources that are not numbers, in the facts and in the checks of these facts. */
 function hideKeys(found: Facts & Counts, checks: Check[]) {
   const rejected = found.gateway.rejected.map(each => ({ ...each, examples: each.examples.map(hideKey) }))
   const hidden = { ...found, gateway: { ...found.gateway, rejected } }
@@ -55,7 +58,7 @@ function hideKeys(found: Facts & Counts, checks: Check[]) {
 /**
  * Makes the text of the file.
  *
- * @param found null when the database could not be used
+ * @param found the facts and the checks; null when the database could not be used
  * @param log a file with lines of the log; default: none
  */
 export function toBundle(
@@ -76,7 +79,7 @@ export function toBundle(
     ...(found ? hideKeys(found, checks) : { checks }),
     log: log === undefined ? undefined : readFileSync(log, 'utf8').trimEnd().split('\n').slice(-logLines),
   }
-  // Only human-readable lines of `serve`, and lines of other programs, can contain a secret.
+  // JSON lines of `serve` contain no secret. Its lines for people, and lines of other programs, can contain one.
   const redact = (text: string) =>
     secrets
       .reduce((rest, secret) => rest.replaceAll(secret, '…'), text)

@@ -7,7 +7,7 @@ import { type Reason, reason } from '../reasons.ts'
 /** Returns a reason for each right that the service lacks. @param sql a pool of any role */
 export async function findMissingGrants(sql: Sql): Promise<Reason[]> {
   expected ??= JSON.stringify(expectedGrants())
-  // A newer version may have dropped a table.
+  // Ignores tables that do not exist, because the migrations of a newer version may have dropped a table.
   const rows = await sql<{ object: string; statement: string }[]>`
     select /* grants.find_missing */ distinct on (statement) object, statement
     from jsonb_to_recordset(${expected}::text::jsonb)
@@ -20,13 +20,18 @@ export async function findMissingGrants(sql: Sql): Promise<Reason[]> {
   return rows.map(facts => reason('GRANT_MISSING', facts))
 }
 
-/** The expected rights as JSON, read once, because the files of a running service do not change. */
+/**
+ * The expected rights as JSON. They are read once per process, because the files of a running service do not change.
+ */
 let expected: string | undefined
 
 /** The end of each statement that grants rights to the service. */
 const grantee = ` to ${serviceRole}`
 
-/** Returns the rights that the migrations grant to the service, each with its statement, one for each function. */
+/**
+ * Returns the rights that the migrations grant to the service, each with its statement. Each function has its own
+ * entry.
+ */
 function expectedGrants() {
   const statements = schemaTexts()
     .join('\n')

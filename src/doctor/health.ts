@@ -36,7 +36,7 @@ const checkNames = ['database', 'migrations', 'fill'] as const
 /** The service is ready when all checks are ok. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
-  /** The reasons of failing checks, and of problems that do not prevent answers. */
+  /** The reasons why checks fail, and the problems with which the service can still answer. */
   reasons: Reason[]
   /** Undefined when unknown. */
   records?: Omit<StepState, 'reasons'>
@@ -54,14 +54,15 @@ const notReady = (...reasons: Reason[]): Readiness => ({
 
 /**
  * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated,
- * and the first fill is done. A problem that does not prevent answers is only reported as a reason, because all
- * instances share it. Each result is no older than its call, so a repair shows immediately. The log has each reason
- * that begins or ends.
+ * and the first fill is done. A problem with which the service can still answer is only reported as a reason, because
+ * all instances have the same problem. Each result is no older than its call, so the result after a repair shows the
+ * repair. Reasons that begin or end are written to the log.
  *
- * @param own a separate connection, because all connections of requests may be busy
- * @param pool the connections of requests, which are tried when the separate one fails or is late: the database may be
- *   full, or a pooler may let new connections wait
- * @param readStandbys returns the states of the standbys, for the result. Without a standby, the primary answers
+ * @param own a separate connection, which is tried first, because all connections of requests may be busy
+ * @param pool the connections of requests, which are tried when the separate connection fails or is late: the database
+ *   may accept no further connection, or a pooler may let new connections wait
+ * @param readStandbys returns the states of the standbys, for the result. When no standby can be used, the primary
+ *   answers
  * @param countWorkers in a worker, returns the number of workers that listen, for the result
  */
 export function createReadiness(
@@ -87,7 +88,7 @@ export function createReadiness(
       }),
     readyTimeoutMs,
   )
-  /** @returns a function that reads a part, or null when it is late */
+  /** @returns a function that reads the part; its result is null when the part is late */
   const part = <Result>(name: string, read: (sql: Pool) => Promise<Result>) => {
     const once = coalesceReads(
       () =>
@@ -128,13 +129,17 @@ export function createReadiness(
   }
 }
 
-/** Runs the checks until one fails: later checks count as failing. @throws the error of a statement */
+/**
+ * Runs the checks until one check fails. The checks after this one count as failing.
+ *
+ * @throws the error of a statement
+ */
 async function runChecks(sql: Pool): Promise<Readiness> {
   const result = notReady()
   for (const name of checkNames) {
     result.reasons = await requestChecks[name](sql).catch(async error => {
-      // A missing right does not fail the check: other statements may be allowed, and the missing right has its own
-      // reason.
+      // The check does not fail for a missing right, because other statements may be allowed. The missing right has its
+      // own reason.
       if (codeOf(error) === missingRight && (await furtherChecks.rights(sql)).length > 0) return []
       throw error
     })

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 const shown = /^(-?\d+|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})$/i
 
 /**
- * Returns the public form of a key of a source: the key if it is a number or a UUID, otherwise the beginning of its
- * SHA-256, because it may be the code of a voucher. `docs/records.md` has the statement that finds the row.
+ * Returns the key of a source as it may be shown: unchanged if it is a number or a UUID, and otherwise the beginning of
+ * its SHA-256, because the key may be the code of a voucher. `docs/records.md` has the statement that finds the row by
+ * this text.
  */
 export const hideKey = (key: string): string =>
   shown.test(key) ? key : `sha256:${createHash('sha256').update(key).digest('hex').slice(0, 8)}`

@@ -11,12 +11,12 @@ import { type PauseReason, tokenIsActive } from '../domain/event/endpoint.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { readServer as readPlatformServer } from '../staging/server.ts'
 
-/** Facts of the server. The texts of reasons name the nested facts by their property names. */
+/** Facts of the server. The texts of reasons contain the names of the nested properties. */
 interface ServerFacts {
   version: string
   /** The login, quoted for SQL. */
   login: string
-  /** False when the sessions of other logins are hidden from it. */
+  /** False when the login cannot see the sessions of other logins. */
   seesSessions: boolean
   vacuums: boolean
   invalidIndexes: { index: string; statement: string }[]
@@ -29,24 +29,24 @@ interface ServerFacts {
   behindVacuum: { table: string; rows: number }[]
 }
 
-/** Facts of the gateway, which its service reads. */
+/** Facts of the gateway, read with the role of the service. */
 interface GatewayFacts {
   transactionTimeout: string
   setTimeout: string
-  /** The mode that PgBouncer reports, from 1.26 on; `unknown` for other poolers; null without a pooler. */
+  /** The pool mode that PgBouncer reports from version 1.26 on; `unknown` for other poolers; null without a pooler. */
   pooler: string | null
   rejected: { record: string; why: string; keys: number; examples: string[] }[]
   /** Logins that have rights in the schema of the gateway. */
   foreignRights: { login: string; objects: string }[]
   /** The roles that may create objects in schemas of sources, and of extensions that indexes use. */
   openSchemas: { schema: string; login: string; statement: string }[]
-  /** The code of other owners that mappings ran when they were installed. */
+  /** Functions, views and other code of other owners that ran when a mapping was installed. */
   codeOfOthers: { record: string; owner: string; objects: string }[]
-  /** Webhooks that no administrator has paused. */
+  /** Paused webhooks, without those that an administrator has paused. */
   pausedWebhooks: { id: number; token: number; since: string; pauseReason: PauseReason }[]
 }
 
-/** The policy of Redis for rates when it is full; null when rates are not in Redis. */
+/** `policy` says what the Redis for rates does when its memory is full. Null when rates are not counted in Redis. */
 type RedisFacts = { policy: string } | { error: string } | null
 
 export interface Facts {
@@ -55,7 +55,10 @@ export interface Facts {
   drift: readonly Drift[]
   redis: RedisFacts
   standbys: StandbyState[]
-  /** The reasons why the platform's server cannot be used; empty when it can be used or when no other server is configured. */
+  /**
+   * The reasons why the platform's server cannot be used; empty when it can be used or when no other server is
+   * configured.
+   */
   platform: readonly Reason[]
 }
 
@@ -64,7 +67,7 @@ export interface Facts {
  *
  * @param owner connections of the login
  * @param pool connections of the service
- * @param standbys its connections to each standby
+ * @param standbys the service's connections to each standby
  * @param openFor the age from which open transactions are listed, in seconds
  */
 export async function inspect(
@@ -82,7 +85,7 @@ export async function inspect(
   return { server: await readServer(owner, openFor), gateway, drift, redis, standbys: states, platform }
 }
 
-/** The minimum size of a bloated index, in bytes for each row and in total. */
+/** An index that exceeds both sizes counts as bloated: the bytes per row, and the bytes in total. */
 const bloat = { bytesOfRow: 1_000, bytes: 2 ** 24 }
 
 async function readServer(sql: Sql, openFor: number): Promise<ServerFacts> {

@@ -56,8 +56,8 @@ async function findClockDifference(sql: Sql): Promise<Reason[]> {
 }
 
 /**
- * The checks that must succeed before the service can answer requests, by name. A check runs only when all earlier checks
- * find no reason.
+ * The checks that must succeed before the service can answer requests, by name. A check runs only when all earlier
+ * checks find no reason.
  */
 export const requestChecks = { database: findUnwritable, migrations: findUnmigrated, fill: findUnfilled }
 

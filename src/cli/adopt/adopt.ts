@@ -63,7 +63,7 @@ const applyCommand = new Command('apply')
       const isInstalled = isMigrated && (await hasMappings(owner, adopted))
       if (!isInstalled) requireNone((await checkMapping(owner, folder, path)).findings)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
-      // Before this line, Ctrl-C ends the process: the work is one transaction, which the server then rolls back.
+      // Before this line, Ctrl-C ends the process, and the server rolls the work back, because it is one transaction.
       process.once('SIGINT', () => stop.abort())
       const total = await estimateRows(owner, adopted)
       bar?.start(total, 0, { phase: 'records' })
@@ -218,7 +218,10 @@ const removeCommand = new Command('remove')
     )
   })
 
-/** Requires DATABASE_URL: without it, an embedded server would start, which has no tables of a platform. */
+/**
+ * Requires DATABASE_URL. Without this variable, an embedded server would start, and its database has no tables of a
+ * platform.
+ */
 function requireDatabase(): void {
   if (readConfig(process.env).databaseUrl !== undefined) return
   const message =

@@ -6,14 +6,14 @@ import { checkPlatform } from '../../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
 import { formatQuantity, jsonOption, printResult } from '../terminal/output.ts'
 
-/** Returns the option for a platform whose database is not the gateway's. */
+/** Returns the option that names the database of a platform that does not share the gateway's database. */
 export const fromOption = () =>
   new Option(
     '--from <url>',
     'the database of the platform, if it is not the gateway’s: its changes are replicated',
   ).env('PLATFORM_URL')
 
-/** Returns the option for names in a mapping that have no schema. */
+/** Returns the option with the schemas in which to look for names in a mapping that have no schema. */
 export const searchPathOption = () =>
   new Option('--search-path <schemas>', 'the schemas of names in the mapping that are not qualified').default(
     defaultPath,
@@ -57,7 +57,7 @@ function describeFinding({ file, line, level, problem, remedy, keys }: Finding):
   return `${place}: ${level}: ${withStop(problem)}${examples}\n  ${withStop(remedy)}`
 }
 
-/** Requires that there is no error: the installed mapping stays when the new mapping has errors. */
+/** Ends the command when the new mapping has errors, so that the installed mapping stays. */
 export function requireNone(findings: readonly Finding[]): void {
   const errors = findings.filter(({ level }) => level === 'error').map(describeFinding)
   if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))

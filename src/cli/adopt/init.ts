@@ -29,7 +29,7 @@ export const initCommand = new Command('init')
     printResult(json, { folder, mappings: shown }, [...drafts.map(describe), advice].join('\n'))
   })
 
-/** Describes the files of a type, or the reason why it has none. */
+/** Describes the files of a type of records, or the reason why the type has no files. */
 function describe({ record, candidates: [source], sought, files }: MappingDraft): string {
   const names = Object.keys(files).join(', ')
   if (source) return `${names}: from ${source}`

@@ -18,7 +18,10 @@ import { renameFields } from '../../rest/register.ts'
 import { v1 } from '../../rest/v1/routes.ts'
 import { commandLine } from '../terminal/actor.ts'
 
-/** The operations of v1 that show a record of a type, by the type. Products show categories and variants. */
+/**
+ * The operations of v1 that show a record of a type, by the type. Categories and variants are shown as parts of
+ * products.
+ */
 const operationsOf: Record<string, readonly string[]> = {
   tenant: ['ListTenants'],
   product: ['GetCatalogVoucher'],

@@ -24,12 +24,12 @@ const serviceLimits = {
   backgroundTimeoutMs: 10_000,
 }
 
-/** The time that running statements may take to finish when the database is closed, in seconds. */
+/** The maximum wait for running statements when the database is closed, in seconds. */
 const endTimeout = 1
 
 /**
- * The limits of the connection for the health checks. A pooler gives it the same statement timeout as the other
- * connections.
+ * The limits of the connection for the health checks. Behind a pooler, this connection has the same statement timeout
+ * as the other connections.
  */
 const healthLimits = {
   name: 'health',
@@ -39,7 +39,10 @@ const healthLimits = {
   connectTimeoutMs: 1_000,
 }
 
-/** The limits of the connection that looks at a standby: a standby that stops answering is left out within a second. */
+/**
+ * The limits of the connection that checks a standby. The service stops using a standby within a second after the
+ * standby stops answering.
+ */
 const probeLimits = { ...healthLimits, answerTimeoutMs: 500, connectTimeoutMs: 500 }
 
 /** The limits of the connection that counts rates. */
@@ -50,10 +53,10 @@ export type Database = Awaited<ReturnType<typeof openDatabase>>
 /**
  * Opens the database that the configuration names; without `DATABASE_URL` an embedded server is started.
  *
- * @param attach whether to use the embedded server of a running service when there is one
+ * @param attach true to use the embedded server of a running service, if a service runs
  * @returns the open database; the caller closes it
- * @throws ReasonError when the driver is not the patched one, or when the database cannot be used; the message names the
- *   variable to change
+ * @throws ReasonError when the driver is not the patched one, or when the database cannot be used; the message names
+ *   the variable to change
  */
 async function openDatabase(config: Config, attach: boolean) {
   requirePatchedDriver()
@@ -62,10 +65,10 @@ async function openDatabase(config: Config, attach: boolean) {
     try {
       const running = attach ? await attachEmbedded(dataDir) : null
       const { stop, ...address } = running ?? (await startEmbedded({ dataDir }))
-      // `attached`: the running service, another process, started the embedded server.
+      // `attached` means that another process, the running service, has started the embedded server.
       return { ...openPools(config, address, stop), embedded: true, attached: running !== null }
     } catch (error) {
-      // Only an error of the file system is one of the directory.
+      // Only an error of the file system is an error of the data directory.
       if (!(error instanceof Error) || !('syscall' in error)) throw error
       throw new ReasonError(reason('DATA_DIR_UNUSABLE', { directory: dataDir, why: error.message }), { cause: error })
     }
@@ -151,7 +154,7 @@ export const withDatabase = <Result>(work: (database: Database) => Promise<Resul
   }, config)
 
 /**
- * Runs work like `withDatabase`, on a database that need not be migrated.
+ * Runs work like `withDatabase`, but the database need not be migrated.
  *
  * @param options.attach false for the service itself, which never uses the embedded server of another process
  * @throws the errors of opening and of the work; for a database of an unreleased version an error that names the remedy

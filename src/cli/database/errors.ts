@@ -6,7 +6,7 @@ import { ReasonError, reason } from '../../reasons.ts'
 /** Node's error has no message when every address of a host name refuses the connection. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join(', ')
-  // The driver's message names neither the host nor the port of our sockets.
+  // The driver's message does not name the host and the port, because the service opens the sockets itself.
   if (codeOf(error) === 'CONNECT_TIMEOUT') return 'the server does not answer'
   return error instanceof Error ? error.message || codeOf(error) : String(error)
 }

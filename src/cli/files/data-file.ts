@@ -1,18 +1,18 @@
 /**
- * Small files in a data directory. `origin`: the running service writes the origin under which people reach it, while it
- * listens, and other commands read it. `demo-token`: the secret of the demo's token, for the next start.
+ * Small files in a data directory. `origin` has the origin of the service, for other commands; it exists while the
+ * service listens. `demo-token` has the secret of the demo's token, for the next start.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 type Name = 'origin' | 'demo-token'
 
-/** Writes a file. Only its owner may read a secret. */
+/** Writes a file. Only the owner of the file may read the secret in it. */
 export function writeDataFile(dataDir: string, name: Name, text: string): void {
   writeFileSync(join(dataDir, name), `${text}\n`, { mode: name === 'demo-token' ? 0o600 : 0o666 })
 }
 
-/** Removes a file, even after the service that wrote it was killed. */
+/** Removes a file. A file of a service that was killed is also removed. */
 export function removeDataFile(dataDir: string, name: Name): void {
   rmSync(join(dataDir, name), { force: true })
 }

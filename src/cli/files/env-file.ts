@@ -8,16 +8,19 @@ import { type Reason, ReasonError, reason } from '../../reasons.ts'
 
 const file = '.env'
 
-/** A quoted value, which may span several lines, after its name. */
+/** A quoted value after the name of a variable. The value may span several lines. */
 const quotedValue = /^([^\n#=]*=[ \t]*)(["'`])[\s\S]*?\2/gm
 
-/** The rest of an assignment. `#` begins a comment only after a space: Node would cut `a#b` to `a`. */
+/**
+ * The value of an assignment without quotes. `#` begins a comment only after a space, whereas Node would cut `a#b` to
+ * `a`.
+ */
 const value = /""[ \t]*(#.*)?|(?![ \t]*["'`])([^#]*[ \t]#.*|#.*|[^#]*)/
 
 /** An assignment, a comment or an empty line. */
 const line = new RegExp(`^[ \\t]*((export[ \\t]+)?(?<name>[A-Za-z_]\\w*)[ \\t]*=[ \\t]*(${value.source})|#.*)?$`)
 
-/** The names of variables that any command reads, `sync` included. */
+/** The names of all variables that a command of the program reads, the command `sync` included. */
 const knownNames = [
   ...variableNames,
   ...databaseVariables,
@@ -39,7 +42,7 @@ export function loadEnvFile(): void {
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
 }
 
-/** Reads UTF-8, or the UTF-16 that editors on Windows write. @returns null when there is no file */
+/** Reads UTF-8, or UTF-16, which some editors on Windows write. @returns null when there is no file */
 function readText(): string | null {
   try {
     const bytes = readFileSync(file)

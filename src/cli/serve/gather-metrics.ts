@@ -1,18 +1,24 @@
-/** The metrics of all workers, which the primary serves. */
+/** Gathers the metrics of all workers in the primary, which serves them. */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import type { WorkerCount } from '../../doctor/health.ts'
 import { type ProcessMetrics, processRegistry, sumMetrics, workers } from '../../metrics/registry.ts'
 import { metricsRequest } from './worker.ts'
 
-/** The longest wait of a scrape for the workers, in milliseconds: each reads the database for up to 1.2 seconds. */
+/**
+ * The maximum wait of a scrape for the workers, in milliseconds. Each worker may read the database for up to 1.2
+ * seconds.
+ */
 const timeLimitMs = 2_000
 
-/** The counts of ended workers stay: Prometheus would take a smaller sum for a restart of all workers. */
+/**
+ * Returns whether a metric only grows. The sums keep these metrics of ended workers, because Prometheus would take a
+ * smaller sum for a restart of all workers.
+ */
 const isCount = ({ type }: ProcessMetrics[number]) => ['counter', 'histogram'].includes(`${type}`)
 
 /**
- * Gathers the metrics of all workers from now on. A worker that does not answer in time has the metrics of its last
+ * Gathers the metrics of all workers from now on. When a worker does not answer in time, the sums contain its last
  * answer.
  *
  * @param countWorkers returns the number of workers that listen

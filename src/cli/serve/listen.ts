@@ -6,7 +6,9 @@ import type { Config } from '../../config/config.ts'
 import { ReasonError, reason } from '../../reasons.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 
-/** The codes of the lookup of a host that does not exist, and of listen(2) for a host that is another machine. */
+/**
+ * The error codes for a host name that does not exist (lookup), and for the address of another machine (listen(2)).
+ */
 const hostErrorCodes = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_\w+)$/
 
 /**
@@ -27,7 +29,7 @@ export function localOrigin(host: string, port: number): string {
 const backlog = 4096
 
 /**
- * Checks that the configured addresses are free, before a start that takes long.
+ * Checks that the configured addresses are free, so that a slow start does not fail only at its end.
  *
  * @throws ReasonError as `listen` does
  */
@@ -72,8 +74,8 @@ export async function listenAt(
   start: (address: string) => Promise<unknown>,
 ): Promise<void> {
   try {
-    // Fastify gets an address and not a name: for `localhost` it also listens on the other addresses, with servers that
-    // lack our limits and error answers.
+    // Fastify gets an address and not a name. For `localhost`, Fastify would also listen on the other addresses, with
+    // servers that have neither our limits nor our error answers.
     const { address } = await lookup(host, { verbatim: false })
     await start(address)
   } catch (error) {

@@ -58,7 +58,8 @@ export const serveCommand = new Command('serve')
       const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
       if (live && !primary && demoSecret === null) throw new Error(liveNeedsDemo)
       await requireMigrated(database)
-      // Checked before the service listens: a later failure of the database must not end a running service.
+      // The service checks this before it listens, because a later failure of the database must not end a running
+      // service.
       const platform = demoSecret === null ? null : await startDemoPlatform(config, database)
       const demo = { demoToken: demoSecret, demoPlatform: platform?.origin ?? null }
       const firstSteps = primary ? null : await describeFirstAdministrator(database.pool)
@@ -84,7 +85,10 @@ export const serveCommand = new Command('serve')
     await served.finally(() => primary?.close())
   })
 
-/** Writes the error that ends `serve` to the log, where programs read the reasons; not when the log is a terminal. */
+/**
+ * Writes the error that ends `serve` to the log, where programs read its reasons. Writes nothing when the log is a
+ * terminal.
+ */
 export function logFailedStart(error: unknown): void {
   if (process.stdout.isTTY) return
   pino(loggerOptions('fatal'), createLogDestination()).fatal({ err: error }, 'the service does not start')
@@ -93,7 +97,10 @@ export function logFailedStart(error: unknown): void {
 /** Prints a text for people. Without a terminal the text goes to stderr, because each line on stdout must be JSON. */
 const printForPeople = (text: string) => (process.stdout.isTTY ? console.log(text) : console.error(text))
 
-/** Prints the address of the service and the first thing to do, and records the address for commands. */
+/**
+ * Prints the address of the service and the next step for the operator, and writes the address to a file for other
+ * commands.
+ */
 function announce(
   config: Config,
   { embedded }: Database,
@@ -129,8 +136,8 @@ async function startService(
   primary: PrimaryLink | null,
   { demoToken, demoPlatform }: Demo,
 ): Promise<RunningService> {
-  // V8 sets the limit at which it collects the whole heap a few MB above the live data, and counts buffers toward it:
-  // the bodies of pages reached it ten times a second. This flag sets the limit at twice the live data.
+  // By default V8 collects the whole heap when it is a few MB larger than the live data. V8 counts buffers too, so the
+  // bodies of pages caused ten collections a second. This flag sets the limit to twice the live data.
   setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(database.pool)
   // Imported here, because loading these modules takes most of a second and other commands do not need them.
@@ -166,7 +173,11 @@ async function startService(
   return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
 }
 
-/** Measures this process, and serves the metrics. @param database null in a worker, whose metrics the primary serves */
+/**
+ * Starts to measure this process, and serves the metrics.
+ *
+ * @param database null in a worker, whose metrics the primary serves
+ */
 async function startMetrics(app: FastifyInstance, config: Config, database: Database | null): Promise<void> {
   const { observe } = await import('../../metrics/observe.ts')
   observe(app.checkReadiness)
@@ -201,8 +212,8 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
 /**
  * Starts the platform of the demo, which redeems vouchers of the embedded database.
  *
- * @returns null when the demo has no till: with `PUBLIC_URL`, and with the port 0, at which redemptions could not ask
- * for keys
+ * @returns the origin of the platform; null when the demo has no till, which is so with `PUBLIC_URL`, and with port 0,
+ *   because the platform could not fetch the keys from a port that is not known yet
  */
 async function startDemoPlatform({ publicUrl, port, redemption }: Config, { address }: Database) {
   if (typeof address === 'string' || publicUrl !== undefined || port === 0) return null
@@ -211,8 +222,8 @@ async function startDemoPlatform({ publicUrl, port, redemption }: Config, { addr
 }
 
 /**
- * The rate limit of the demo token, in operations per minute. A dashboard view costs about 25 (R28), and a visitor opens
- * several views.
+ * The rate limit of the demo token, in operations per minute. A dashboard view costs about 25 (R28), and a visitor
+ * opens several views.
  */
 const demoRate = 1200
 
@@ -230,10 +241,11 @@ async function createDemoToken(config: Config, pool: Pool): Promise<string> {
 }
 
 /**
- * Describes how to create the first administrator: on a terminal with a new one-time link, and otherwise with a command,
- * because output that is stored as a log must not contain the link.
+ * Describes how to create the first administrator: with a new one-time link on a terminal, and otherwise with a
+ * command, because a stored log must not contain the link.
  *
- * @returns lines of text for the origin of the administration; none when an administrator exists
+ * @returns a function that returns the lines for the origin of the administration; no lines when an administrator
+ *   exists
  */
 async function describeFirstAdministrator(pool: Pool): Promise<(adminOrigin: string) => string[]> {
   if (process.stdout.isTTY) {

@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 
 /**
- * The time that a stop may take after the delay, in milliseconds; then the process ends without waiting. The limits
- * of its steps are 5.5 s for requests (http/limits/draining.ts), 1 s for jobs (background-jobs.ts), 0.5 s for rates
- * (open-gateway.ts) and 1 s for pools (database.ts).
+ * The maximum time of a stop after the delay, in milliseconds. Then the process ends, even if requests or jobs still
+ * run. The limits of its steps are 5.5 s for requests (http/limits/draining.ts), 1 s for jobs (background-jobs.ts), 0.5
+ * s for rates (open-gateway.ts) and 1 s for pools (database.ts).
  */
 const stopTimeoutMs = 9_500
 
@@ -19,7 +19,7 @@ export function endAtSecondSignal(): void {
 }
 
 /**
- * Ends the process when a stop that begins now takes too long, for any reason.
+ * Starts the timer that ends the process when a stop takes too long, for any reason.
  *
  * @param delay seconds for which the service still accepts connections
  */
@@ -35,8 +35,8 @@ export function exitAfterStopTimeout(log: Pick<FastifyBaseLogger, 'error'>, dela
 
 /**
  * Stops the service after a signal: `/readyz` answers 503 and each answer ends its connection; after the delay the
- * service stops listening, and returns when its requests have ended. A time limit, which also includes the caller's
- * work afterwards, ends the process.
+ * service stops listening, and returns when its requests have ended. The process ends when the stop, together with the
+ * caller's work after it, takes too long.
  *
  * @param delay seconds for which connections are still accepted, so that load balancers notice `/readyz`
  * @param reason the signal, for the log

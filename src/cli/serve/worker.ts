@@ -26,7 +26,7 @@ export function linkToPrimary() {
   })
   // The primary sends SIGTERM even to a worker that has already received a SIGTERM.
   const stopped = new Promise<string>(resolve => process.on('SIGTERM', resolve))
-  // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
+  // Ctrl-C sends SIGINT to all processes of a terminal. Workers ignore it, because the primary stops them.
   process.on('SIGINT', () => {})
   return {
     worker,
@@ -37,7 +37,7 @@ export function linkToPrimary() {
     /** The origin of the demo's platform; null when this is not the demo. */
     demoPlatform: process.env[workerVariables.demoPlatform] || null,
     workers: (): WorkerCount | null => workers,
-    /** Ends the connection, and so this process. */
+    /** Closes the connection to the primary, which ends this process. */
     close: () => process.disconnect?.(),
   }
 }

@@ -13,19 +13,24 @@ import { localOrigin } from './listen.ts'
 import { exitAfterStopTimeout } from './stop.ts'
 import { workerVariables } from './worker.ts'
 
-/** The wait before a worker that ended is started again: doubled while it ends soon after its start; in milliseconds. */
+/**
+ * The wait before an ended worker is started again, in milliseconds. The wait doubles each time that a worker ends soon
+ * after its start.
+ */
 const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
 
 /**
- * The time that workers may take to end before they are killed, in milliseconds. The primary closes its pools after the
+ * The maximum time for workers to end before they are killed, in milliseconds. The primary closes its pools after the
  * workers have ended, and has 9.5 s for both (stop.ts).
  */
 const stopTimeout = 7_700
 
-/** A worker that does not listen after this long is killed, and started again; in milliseconds. */
+/**
+ * The maximum time until a worker listens, in milliseconds. After this time the worker is killed and started again.
+ */
 const startTimeout = 60_000
 
-/** The parts of the demo, all null without a demo. */
+/** The parts of the demo that workers need; all null when the service is not the demo. */
 export interface Demo {
   /** The secret of the demo's token. */
   demoToken: string | null
@@ -41,10 +46,10 @@ export interface RunningService {
 }
 
 /**
- * Starts workers that answer the requests of this service, and share its ports. A worker that ends is started again: first
- * immediately, then after growing waits.
+ * Starts workers that answer the requests of this service, and share its ports. A worker that ends is started again:
+ * first immediately, then after growing waits.
  *
- * @returns when the first of them listens
+ * @returns a promise that resolves when the first worker listens
  * @throws Error when the first worker ends before it listens
  */
 export async function startPrimary(
@@ -65,8 +70,8 @@ export async function startPrimary(
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
   /**
-   * True once any worker has listened. A cause that ends the first worker before it listens would also end the next
-   * worker.
+   * True once a worker has listened. When the first worker ends before it listens, no other worker is started, because
+   * the same cause would end it.
    */
   let served = false
   let stopping = false
@@ -153,7 +158,7 @@ async function openMetrics(config: Config, database: Database, log: Logger, coun
   return serveMetrics(config, database, gatherMetrics(countWorkers), report)
 }
 
-/** Adds the number of its worker to a line of the log. */
+/** Adds the number of the worker to a line of the worker's log. */
 const tagLine = (worker: number, line: string) =>
   line.startsWith('{"') ? `{"worker":${worker},${line.slice(1)}` : `worker ${worker}: ${line}`
 

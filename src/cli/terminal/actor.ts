@@ -10,7 +10,7 @@ function userName(): string {
   try {
     return userInfo().username
   } catch {
-    // The user of a container may have no name.
+    // The user id of a container's process may have no user name.
     return `user ${process.getuid?.() ?? 'unknown'}`
   }
 }

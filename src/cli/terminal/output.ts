@@ -8,9 +8,9 @@ import { toJsonLine } from '../../json-line.ts'
 export const jsonOption = () => new Option('--json', 'print JSON').default(false)
 
 /**
- * Returns the reader of an option that is a whole number.
+ * Returns a parser for an option whose value is a whole number.
  *
- * @param message the error for any other text, with an example
+ * @param message the message of the error for any other text, with an example
  */
 export const readNumber = (pattern: RegExp, message: string) => (text: string) => {
   if (!pattern.test(text)) throw new InvalidArgumentError(message)
@@ -26,7 +26,7 @@ export function readId(text: string): number {
   return id
 }
 
-/** Tables have no lines: two spaces separate the columns, so that `awk` and people can read them. */
+/** Tables have no borders. Two spaces separate the columns, so that people and `awk` can read the tables. */
 const plain = {
   ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '' },
   ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
@@ -45,7 +45,7 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
   console.log(lines.map(line => line.trimEnd()).join('\n'))
 }
 
-/** Prints the facts of one record as a table. */
+/** Prints the properties of one record as a table with one row per property. */
 export const printFacts = (facts: Readonly<Record<string, string>>): void =>
   printTable(Object.entries(facts).map(([property, value]) => ({ property, value })))
 
