@@ -19,7 +19,7 @@ import { schema } from '../graphql/schema.ts'
 import { findExcess, limitRules, limits } from './limits.ts'
 import type { GraphqlRequest } from './request.ts'
 
-/** The memory that a token of a document takes, with its nodes and locations, and that a planned field takes; in bytes. */
+/** The memory in bytes of a token of a document with its nodes and locations, and the memory of a planned field. */
 const memoryOf = { token: 500, field: 1_000 }
 
 /** A document that can be parsed. It need not be valid. */
@@ -60,13 +60,13 @@ export class ParsedDocument {
 
   /** Returns the errors of validation. @throws GraphQLError for some limits */
   validate(): readonly GraphQLError[] {
-    // Names are suggested for ten errors at most; the schema is public.
+    // Names of the schema may be suggested, because the schema is public. At most ten errors have suggestions.
     return validate(schema, this.document, [...specifiedRules, ...limitRules], { maxErrors: limits.errors })
   }
 }
 
 /**
- * Checks the nesting of brackets, because the parser and the visitors of a document call themselves for each pair.
+ * Checks the nesting of brackets, because the parser and the visitors of a document recurse at each level.
  * @throws GraphQLError when brackets nest too deeply, or a token is not valid
  */
 function checkNesting(text: string): void {
@@ -98,7 +98,7 @@ export function findOperation(
   { document }: ParsedDocument,
   { operationName, mayMutate, mayStream }: GraphqlRequest,
 ): OperationDefinitionNode {
-  // Some clients send an empty text when they name no operation.
+  // Some clients send an empty `operationName` when they name no operation.
   const operation = getOperationAST(document, operationName || null)
   if (!operation) {
     const extensions = { code: 'OPERATION_RESOLUTION_FAILURE', http: { status: 400 } }

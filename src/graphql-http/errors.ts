@@ -17,7 +17,7 @@ export interface ShownError {
   }
   /** The status and headers of a request that fails as a whole; null for the error of a field. */
   http: GraphQLErrorExtensions['http'] | null
-  /** The counted form of the error, without a message of graphql-js, which quotes the caller. */
+  /** The error for the request counts. It has no message of graphql-js, because such a message quotes the document. */
   counted: RequestError
   /** The service's own error, for the log only. */
   failure: GatewayError | null
@@ -33,7 +33,7 @@ export const toErrorsBody = (error: GatewayError) => ({
 /** The maximum number of characters of a message of graphql-js that are shown: it quotes text of any length. */
 const longestMessage = 200
 
-/** The codes of errors of graphql-js whose messages are ours: they quote nothing. */
+/** The codes of errors of graphql-js whose messages are ours. These messages quote nothing. */
 const ownCodes: ReadonlySet<unknown> = new Set(documentErrorCodes)
 
 /** The message of graphql-js when it has compared 500,000 pairs of fields that may be merged. */
@@ -74,7 +74,10 @@ export function showError(error: unknown, code = 'BAD_USER_INPUT'): ShownError {
   }
 }
 
-/** Returns the error of a subscription that the client should repeat (`RATE_LIMITED`, `UNAVAILABLE`); null for any other. */
+/**
+ * Returns the error of a subscription that the client should repeat (`RATE_LIMITED`, `UNAVAILABLE`); null for any
+ * other.
+ */
 export function retryableOf(error: unknown): GatewayError | null {
   const gatewayError = toGatewayError(originalErrorOf(error))
   return gatewayError.retryAfter === undefined ? null : gatewayError

@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { millisecondsPerDay } from '../domain/value/date.ts'
 
-/** The examples of `packages/pages`, one in each file, whose name begins with its place among the tabs. */
+/**
+ * The folder of the examples in `packages/pages`. Each file has one example, and its name begins with the number of the
+ * tab.
+ */
 const folder = new URL('../../dist/graphiql-examples/', import.meta.url)
 
 const day = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
-/** A voucher that exists where the examples are run. */
+/** A voucher of the service in which the examples run. */
 export interface ExampleVoucher {
   tenantId: number
   voucherReference: string

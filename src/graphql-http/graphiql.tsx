@@ -37,7 +37,7 @@ const settings = ({ site, voucher }: GraphiqlOptions) => ({
     json: asset('graphiql-json.js'),
     graphql: asset('graphiql-graphql.js'),
   },
-  // With the schema at hand, the explorer and the completion work before there is a token.
+  // The page contains the schema, so that the explorer and the completion work before the reader enters a token.
   schema: introspectionFromSchema(schema),
   tabs: createExampleTabs(voucher),
 })

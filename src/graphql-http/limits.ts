@@ -24,11 +24,11 @@ export const limits = {
   /** The maximum number of characters of one alias. An error's `path` repeats it. */
   aliasLength: 100,
   tokens: 2000,
-  /** The maximum number of brackets of any kind within each other: more than a valid document of the allowed depth needs. */
+  /** The maximum nesting of brackets of any kind. A valid document of the allowed depth needs less. */
   brackets: 100,
   /**
-   * The length up to which the errors of a document have locations. graphql-js reads the text from its beginning for
-   * each error, and a document may cause thousands of errors.
+   * The maximum length, in characters, of a document whose errors have locations. For each location, graphql-js reads
+   * the text from its beginning, and a document may cause thousands of errors.
    */
   located: { characters: 8_000, lines: 200 },
   complexity: 25_000,

@@ -23,7 +23,8 @@ export interface Answer {
 /**
  * Returns the body of an answer, a line of JSON.
  *
- * @param members the text of further members; an answer without data and errors needs at least one member
+ * @param members the text of further members of the JSON object; an answer without data and errors needs at least one
+ *   member
  */
 export function toBody({ data, errors }: Answer, ...members: string[]): Buffer {
   if (errors.length > 0) members.unshift(`"errors":${JSON.stringify(errors.map(({ body }) => body))}`)
@@ -65,7 +66,7 @@ const failed = (errors: readonly ShownError[]): Answer => ({ data: null, errors 
 export function createPipeline(gateway: Gateway): AnswerRequest {
   const documents = new LRUCache<string, CachedDocument>({ max: 1000, maxSize: maxMemory, sizeCalculation: memoryOf })
 
-  /** Caches a document again, because its size may have grown. */
+  /** Stores the document in the cache again with its present size, which grows with new plans. */
   const keep = (text: string, known: CachedDocument) => {
     documents.delete(text)
     documents.set(text, known)
@@ -146,7 +147,7 @@ function variableErrors(
   // Limits the number of errors, and leaves out suggestions, because graphql-js computes them for each error.
   const options = { maxErrors: limits.errors, hideSuggestions: true }
   const { errors } = getVariableValues(schema, variableDefinitions, variables, options)
-  // An operation whose size is not known does not run.
+  // An operation does not run when its size is unknown.
   return (errors ?? [new GraphQLError('The complexity of the query cannot be measured.')]).map(error =>
     showError(error),
   )

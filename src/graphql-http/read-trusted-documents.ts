@@ -15,7 +15,7 @@ const ApolloManifest = z.object({
 const Manifest = z.record(z.string(), z.string())
 
 interface FoundDocument {
-  /** The place of the document in its file, for a message. */
+  /** The file and the place of the document in it, for error messages. */
   place: string
   text: string
   /** The id or hash in its manifest, or null. */

@@ -24,7 +24,7 @@ const badRequest = (message: string) =>
   new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 
 /**
- * Reads the text of a request body in its plainest form.
+ * Reads the text of a request body when it has the usual form: a JSON object with only the known members.
  *
  * @returns null when Yoga has to read the body, and to report its errors; errors for a batch
  */
@@ -127,7 +127,8 @@ export function createRequestReader(documents: TrustedDocuments) {
     const context: YogaContext = { req, read: null }
     // Yoga reads the URL. Even with a parsed query, Yoga builds the whole URL again for each parameter.
     req.query = undefined
-    // Yoga would create an event stream for its own, empty result: its timer would never end.
+    // Otherwise Yoga would create an event stream for its own, empty result, and the timer of this stream would never
+    // end.
     if (req.headers.accept) req.headers.accept = 'application/json'
     await yoga.handleNodeRequestAndResponse(req, reply, context)
     return context.read

@@ -21,12 +21,12 @@ const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller)
   requested: requestedCost,
   /** The quota units that the request was charged for. */
   actual: Math.max(1, cost - rejectedCost),
-  // Like the rate headers: the quota units left in the window, and the seconds until it ends.
+  // The quota units that are left in the window, and the seconds until the window ends, as in the rate headers.
   remaining: callsLeft(rate.limit, window),
   resetsIn: secondsLeft(window),
 })
 
-/** Writes the rate headers again when quota units were counted after the first unit (R29). */
+/** Writes the rate headers again when the request was charged for more than its first unit (R29). */
 function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): void {
   const { rate, window, cost } = caller
   if (cost > 1) writeRateHeaders(reply, rate.limit, window)
@@ -96,7 +96,7 @@ export function registerGraphql(
   const answer = createPipeline(gateway)
   const streams = new EventStreams()
   stopping.addEventListener('abort', () => streams.stop())
-  // Needed when the service is closed without a drain.
+  // Ends the streams when the service is closed without a drain.
   app.addHook('preClose', async () => streams.stop())
 
   app.register(async scope => {

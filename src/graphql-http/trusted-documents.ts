@@ -1,11 +1,11 @@
 /**
- * Documents that requests name by their id instead of sending them (GraphQL over HTTP, Appendix A: Persisted Documents).
- * The id is `sha256:` and the SHA-256 of the text, in lower-case hexadecimal digits.
+ * Documents that requests name by their id instead of sending them (GraphQL over HTTP, Appendix A: Persisted
+ * Documents). The id is `sha256:` and the SHA-256 of the text, in lower-case hexadecimal digits.
  */
 import { createHash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
 
-/** The codes of requests whose document does not run, without `BAD_REQUEST`. */
+/** The codes of errors with which a document does not run, except `BAD_REQUEST`. */
 export const documentErrorCodes = [
   'DOCUMENT_NOT_TRUSTED',
   'PERSISTED_DOCUMENT_NOT_FOUND',

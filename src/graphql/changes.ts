@@ -1,4 +1,4 @@
-/** The query and the subscription `changes`: the changed lists of a token, for clients that keep copies. */
+/** The query and the subscription `changes`, which report the changed lists of a token to clients that keep copies. */
 import type { ArgBuilder, InputShapeFromFields } from '@pothos/core'
 import { badInput } from '../domain/errors.ts'
 import { maxStreams } from '../domain/event/change-streams.ts'

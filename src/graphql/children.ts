@@ -8,7 +8,10 @@ import type { Reader } from './loaders.ts'
 /** Reads the children of each parent, in the order of the parents. */
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
-/** Loads the children of lists of parents: a statement for each turn. The same array of parents is read once. */
+/**
+ * Loads the children for lists of parents, in one statement per turn of the event loop. The same array of parents is
+ * read once.
+ */
 type ChildLoader<Parent, Child> = DataLoader<readonly Parent[], Child[][]>
 
 /** Reads the children of all lists in one call; a parent that occurs several times is read once. */
@@ -42,7 +45,10 @@ export function childLoader<Parent extends { id: number; tenantId: number }, Chi
     new DataLoader(lists => readLists(parents => readShared(group, records, parents), lists))
 }
 
-/** Returns whether a parent was read at two tenants: a request must not get what only another one may see. */
+/**
+ * Returns whether the same parent was read through two tenants. Then the requests must not share a result, because each
+ * may see only the children of its own tenant.
+ */
 function isReadAtTwoTenants(parents: readonly { id: number; tenantId: number }[]): boolean {
   const tenants = new Map<number, number>()
   return parents.some(({ id, tenantId }) => {
@@ -56,7 +62,7 @@ function isReadAtTwoTenants(parents: readonly { id: number; tenantId: number }[]
  * Returns the resolver of a field that is derived from the children of its parent. The executor may call it once for a
  * whole level.
  *
- * @param derive the field's value from a parent's children
+ * @param derive returns the value of the field from the children of a parent
  */
 export function childField<Parent extends { id: number }, Child, Value>(
   loader: (reader: Reader) => ChildLoader<Parent, Child>,

@@ -13,7 +13,10 @@ type DescribedColumns = Readonly<Record<string, Column>>
 
 type AddField = (column: string, options: FieldOptions) => FieldRef<BuilderTypes>
 
-/** The types of the fields of columns, by their kind, without the outer `!`. The JSON of a column is the JSON of its type. */
+/**
+ * The types of the fields of columns, by their kind, without the outer `!`. A column has the same JSON as its GraphQL
+ * type.
+ */
 export const columnTypes = {
   bigint: 'BigInt',
   integer: 'Int',
@@ -33,7 +36,9 @@ interface FieldOptions {
   description: string
 }
 
-/** Adds the fields of the columns that have a description. The global id is `id`, so the numeric one is `databaseId`. */
+/**
+ * Adds the fields of the columns that have a description. The global id is `id`, so the numeric one is `databaseId`.
+ */
 function addFields(columns: DescribedColumns, add: AddField): Record<string, FieldRef<BuilderTypes>> {
   const fields: Record<string, FieldRef<BuilderTypes>> = {}
   for (const [name, { kind, nullable, description }] of Object.entries(columns)) {
@@ -45,9 +50,12 @@ function addFields(columns: DescribedColumns, add: AddField): Record<string, Fie
   return fields
 }
 
-/** Exposes each column that has a description, with the type of its kind. The column `id` becomes `databaseId`. */
+/**
+ * Adds a field for each column that has a description, with the GraphQL type of the column's kind. The column `id`
+ * becomes the field `databaseId`.
+ */
 export function exposeColumns<Of extends DescribedColumns, Row extends RowOf<Of>>(t: Fields<Row>, columns: Of) {
-  // The row has the columns, but TypeScript cannot follow which property of it has which type.
+  // The row has these columns, but TypeScript cannot infer the type of each property.
   const untyped = t as Fields<Record<string, never>>
   return addFields(columns, (name, options) => untyped.expose(name, options))
 }

@@ -30,23 +30,23 @@ interface Source<Row> {
   page: (window: PageWindow) => Promise<SourcePage<Row>>
   /** Counts the whole list exactly; null when the list has a filter or the records of several tenants. */
   total: ((updatedSince: Instant | null) => Promise<number>) | null
-  /** Counts the whole list up to a bound; default: the exact `total`. */
+  /** Counts the whole list, but at most up to a limit; default: the exact `total`. */
   count?: (updatedSince: Instant | null) => Promise<Count>
   /** Finds the fields of each row in which the words of the filter occur. */
   matchedFields?: (rows: readonly Row[]) => Promise<ReadonlyMap<Row, readonly string[]>>
 }
 
-/** The error of an exact count that would have to read more than the bound. */
+/** The error when the exact count is selected for a list that can only be counted up to a limit. */
 const noExactCount = () =>
   badInput({
     totalCount: ['A list with a filter, or with the tenants below, has no exact count. Select count instead.'],
   })
 
 /**
- * Reads a page of a list as a Relay connection (R10, R15). A page with keys is not ordered by `updated_at`: its cursors
- * contain the keys.
+ * Reads a page of a list as a Relay connection (R10, R15). When a page has keys, it is ordered by these keys and not by
+ * `updated_at`, and its cursors contain the keys.
  *
- * @param list the list that cursors belong to
+ * @param list the list to which the cursors belong
  * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` during the first fill
  */
 export async function readConnection<Row extends ListedRecord>(
@@ -116,7 +116,11 @@ class Connection<Row extends ListedRecord> {
       : this.encrypt({ id: row.id, updatedAt: row.updatedAt })
   }
 
-  /** Returns the cursor of an end of the page. @param isReached whether the list was read in this direction */
+  /**
+   * Returns the cursor of the first or the last row of the page.
+   *
+   * @param isReached whether the list was read in the direction of this row
+   */
   #cursorAt(index: number, isReached: boolean): string | null {
     const { rows, end } = this.page
     if (isReached && end) return this.encrypt({ ...end, updatedAt: beforeAll })
@@ -124,7 +128,7 @@ class Connection<Row extends ListedRecord> {
     return row === undefined ? null : this.cursorOf(row)
   }
 
-  /** Finds the fields of all rows together. */
+  /** Finds the matched fields of all rows in one call. */
   async matchedFieldsOf(row: Row): Promise<readonly string[]> {
     this.#matchedFields ??= this.source.matchedFields?.(this.page.rows) ?? Promise.resolve(new Map())
     return (await this.#matchedFields).get(row) ?? []
@@ -137,7 +141,7 @@ class Connection<Row extends ListedRecord> {
     return this.#totalCount
   }
 
-  /** Returns the same count as `totalCount`, up to a bound. */
+  /** Counts like `totalCount`, but at most up to a limit. */
   count(): Promise<Count> {
     const { count } = this.source
     this.#count ??= count

@@ -23,7 +23,10 @@ export interface Gateway {
   rate: RateBudget
   expensiveRequests: ExpensiveRequests
   issueRedemptionToken: IssueRedemptionToken
-  /** Identifies the service to owners of copies. It is stored with the data, so it stays when the address changes. */
+  /**
+   * The id of the service, by which owners of copies recognise it. It is stored with the data, so it stays the same
+   * when the address changes.
+   */
   serviceId: string
 }
 
@@ -35,7 +38,10 @@ export interface Context
   /** Reads records while the caller waits for them. */
   records: RecordSql
   caller: Caller
-  /** Errors that the transport found. They are reported with the other errors of the input, after permissions (R1). */
+  /**
+   * Errors of the input that the transport found. They are reported with the other errors of the input, after the
+   * permissions are checked (R1).
+   */
   fieldErrors: FieldErrors
   loaders: Loaders
 }
@@ -46,7 +52,7 @@ export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost
 /**
  * Creates the context of one request. The statements of an expensive request have their own connections.
  *
- * @param caller its `requestedCost` is known
+ * @param caller the caller, whose `requestedCost` is known
  * @param fieldErrors the errors that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {

@@ -1,7 +1,10 @@
 import { notFound } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/value/identifier.ts'
 
-/** A record by its type and its tenant. For a tenant and for a category, `tenantId` and `id` are equal. */
+/**
+ * The parts of a global id: the type, the tenant and the id of a record. For a tenant and for a category, `tenantId`
+ * and `id` are equal.
+ */
 export interface GlobalId {
   /** The name of its GraphQL type, as the caller wrote it. */
   type: string
@@ -9,7 +12,10 @@ export interface GlobalId {
   id: number
 }
 
-/** The maximum number of characters to decode: a field below a list decodes its argument for each record. */
+/**
+ * The maximum length of a global id, in characters. It is short, because a field below a list decodes its argument once
+ * per record.
+ */
 const maxGlobalIdLength = 100
 
 /** Encodes a global id: the name of the GraphQL type, and a key that identifies a record of this type. */
@@ -19,7 +25,7 @@ export const encodeGlobalId = (type: string, key: string | number | bigint) =>
 /** Returns the key of a record in its global id, with its tenant, because records are read through their tenant. */
 export const recordKey = (record: { tenantId: number; id: number }) => `${record.tenantId}.${record.id}`
 
-/** Decodes a global id. Returns null for any other text, even a numeric id. */
+/** Decodes a global id. Returns null for a text that is not a global id, even for a numeric id. */
 export function parseGlobalId(text: string): GlobalId | null {
   if (text.length > maxGlobalIdLength) return null
   const [type = '', key = '', ...more] = Buffer.from(text, 'base64url').toString().split(':')
@@ -31,11 +37,11 @@ export function parseGlobalId(text: string): GlobalId | null {
 }
 
 /**
- * Returns the numeric id of the record that the value of an `ID` argument names: by its numeric or its global id.
+ * Returns the numeric id of the record that an `ID` argument names. The argument is a numeric id or a global id.
  *
  * @param type the name of the record's GraphQL type
  * @param tenantId the tenant of the record; undefined to allow a global id of any tenant
- * @returns null when the text can name no such record
+ * @returns null when the text cannot be the id of such a record
  */
 export function recordIdIn(text: string, type: string, tenantId?: number): number | null {
   const numeric = parseIdentifier(text)
@@ -44,7 +50,11 @@ export function recordIdIn(text: string, type: string, tenantId?: number): numbe
   return place?.type === type && (tenantId ?? place.tenantId) === place.tenantId ? place.id : null
 }
 
-/** Returns the numeric id of the tenant that an argument names. @throws `NOT_FOUND` when it names none (R7, R19) */
+/**
+ * Returns the numeric id of the tenant that an argument names.
+ *
+ * @throws `NOT_FOUND` when the argument cannot be the id of a tenant (R7, R19)
+ */
 export function requireTenantId(argument: unknown): number {
   const id = typeof argument === 'string' ? recordIdIn(argument, 'Tenant') : null
   if (id === null) throw notFound('tenant')

@@ -25,7 +25,10 @@ export const createPageLoader = <Wanted, Row>(read: (wanted: readonly Wanted[]) 
  */
 export const createTableLoaders = <Row>({ pool, records, caller }: Reader, table: TenantTable<Row>) => ({
   pages: createPageLoader((wanted: readonly PageRequest[]) => table.pages(records, wanted)),
-  /** A count may read a million rows, even in a request that is not expensive. */
+  /**
+   * Counts use the connections of expensive requests, because a count may read a million rows even in a request that is
+   * not expensive.
+   */
   counts: new DataLoader(
     (wanted: readonly CountRequest[]) => table.counts(pool.expensive(caller.isWaiting, caller.token.id), wanted),
     { cache: false },
@@ -35,7 +38,7 @@ export const createTableLoaders = <Row>({ pool, records, caller }: Reader, table
 
 /**
  * The loaders of one request. A loader reads in one statement for all fields of the request that call it in the same
- * turn. The file of a type defines its loaders; each is created when a field first asks for it.
+ * turn. The file of a type defines its loaders. A loader is created when a field first asks for it.
  */
 export class Loaders {
   readonly #created = new Map<(reader: Reader) => unknown, unknown>()
@@ -46,9 +49,12 @@ export class Loaders {
     return this.reader.group
   }
 
-  /** Returns the request's loader of a definition. All calls for one loader pass the same function. */
+  /**
+   * Returns the loader of this request that `create` makes, and creates it at the first call. All calls for one loader
+   * must pass the same function.
+   */
   get<Loader>(create: (reader: Reader) => Loader): Loader {
-    // The map has the result of each function.
+    // The map has the result of `create` under the key `create`, so the type is right.
     const created = this.#created.get(create) as Loader | undefined
     if (created !== undefined) return created
     const loader = create(this.reader)

@@ -7,13 +7,13 @@ import { requirePermissions } from './policy.ts'
 
 /** A type of records, and how the schema fetches one. */
 export interface NodeType extends RecordType {
-  /** The name of a removed record, for the description of its value of `RemovalResource`. */
+  /** The noun for a removed record of this type, for the description of the type's value in `RemovalResource`. */
   removedRecord: string
   /** Fetches a record of a tenant that the caller may see. Returns null when there is none. */
   find(context: Context, place: GlobalId): Promise<object | null>
 }
 
-/** Returns the name of the type of records of a noun: `PurchasedVoucher` for `purchased voucher`. */
+/** Returns the name of the GraphQL type for a noun: `PurchasedVoucher` for `purchased voucher`. */
 export const typeNameOf = (noun: string): string => noun.replaceAll(/(?:^| )./g, start => start.trim().toUpperCase())
 
 const types = new Map<string, NodeType>()
@@ -36,7 +36,7 @@ export function listNodeTypes(): readonly NodeType[] {
 }
 
 /**
- * Returns the types that a caller asks for, or else all types that its token may read.
+ * Returns the types that a caller asks for; when the caller names none, all types that the caller's token may read.
  *
  * @param wanted names of types in SQL
  * @throws `FORBIDDEN` with the first permission that the token lacks
@@ -52,6 +52,9 @@ export function permittedTypes(context: Context, wanted: readonly string[] | nul
 export const typesOf = ({ permissions: held }: Token): readonly NodeType[] =>
   listNodeTypes().filter(({ permissions }) => permissions.every(name => held.includes(name)))
 
-/** Returns the sentence that names the permissions of a field, for its description; empty when it needs none. */
+/**
+ * Returns the sentence that names the permissions of a field, for the field's description; empty when the field needs
+ * no permission.
+ */
 export const describePermissions = (permissions: readonly Permission[]): string =>
   permissions.length > 0 ? ` Needs ${listPermissions(permissions)}.` : ''

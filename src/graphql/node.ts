@@ -38,8 +38,8 @@ builder.queryFields(t => ({
     args: { ids: t.arg.idList({ required: true, description: 'Global ids: values of `id` fields; at most 100.' }) },
     policy: { cost: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
     complexity: ({ ids }) => ({ field: unitComplexity * ids.length, multiplier: ids.length }),
-    // Some tenants are found immediately and others later. Records are loaded when all ids are known, so they share one
-    // batch.
+    // The check of the tenant ends at different times for different ids. Records are loaded after the last check, so
+    // that they share one batch.
     resolve: (_root, { ids }, context) => {
       const authorised = ids.map(id => authorise(context, id))
       const settled = Promise.allSettled(authorised)

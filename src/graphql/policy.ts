@@ -14,7 +14,7 @@ import type { Context } from './context.ts'
 import { markDirectResolver } from './direct-resolver.ts'
 import { spendUnits } from './rate.ts'
 
-/** The lengths of lists that depend on the caller. */
+/** The lengths of the lists whose length depends on the caller. */
 export type CallerLengths = {
   /** The grants of the token. */
   tenants: number
@@ -25,8 +25,8 @@ interface Policy {
   /** The quota units that the field costs (R28); default: none. */
   cost?: number | ((args: Record<string, unknown>) => number)
   /**
-   * The list of the caller that the field returns: its length multiplies the cost of the items. Default: the multiplier
-   * of the complexity.
+   * The list of the caller that the field returns. The length of this list multiplies the cost of its items. Default:
+   * the multiplier of the complexity is used.
    */
   lengthOf?: keyof CallerLengths
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
@@ -46,7 +46,7 @@ export function requirePermissions({ caller }: Pick<Context, 'caller'>, permissi
  * Requires that the token is authorised for a tenant and has permissions, in R1's order.
  *
  * @param tenantId null when no tenant is named
- * @returns no promise when the scope returns none
+ * @returns a promise only when the scope returns a promise
  * @throws `NOT_FOUND` and `FORBIDDEN` (R19)
  */
 export function requireAccess(
@@ -90,19 +90,21 @@ declare global {
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
 
 class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
-  /** The fields with a policy, and the resolvers and subscribers that check one. */
+  /** The fields with a policy. The resolvers and subscribers that check a policy are in `#guarded`. */
   readonly #fields: { type: string; name: string; checkedBy: 'resolve' | 'subscribe' }[] = []
   readonly #guarded = new WeakSet<object>()
 
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { kind, parentType: type, name } = field
-    // A subscription is checked once, not at each payload.
+    // The policy of a subscription is checked once, when it begins, and not at each payload.
     const checkedBy = kind === 'Subscription' ? 'subscribe' : 'resolve'
     if (field.pothosOptions.policy) this.#fields.push({ type, name, checkedBy })
     return field
   }
 
-  /** Throws when a resolver does not check the policy of its field, which would then be open. */
+  /**
+   * Throws when the resolver of a field does not check the field's policy, because any token could then read the field.
+   */
   override afterBuild(schema: GraphQLSchema): GraphQLSchema {
     for (const { type: typeName, name, checkedBy } of this.#fields) {
       const type = schema.getType(typeName)

@@ -16,10 +16,13 @@ import { addResource } from './resource.ts'
 import { readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
-/** Loads products of any tenant. The field that reads a product checks its tenant. */
+/** Loads products of any tenant. The field that reads a product has to check the tenant of the product. */
 const productLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findProducts(records, ids))
 
-/** Returns the product of this id, as it is now; null when it is gone, or the token is not authorised for its tenant. */
+/**
+ * Returns the present product with this id; null when the product no longer exists, or when the token is not authorised
+ * for the product's tenant.
+ */
 export async function findAuthorisedProduct(id: number, { caller, loaders, scope }: Context): Promise<Product | null> {
   const product = await loaders.get(productLoader).load(id)
   return product && (await scope.includes(caller.token, product.tenantId)) ? product : null
@@ -29,7 +32,7 @@ const { record, connection, inputs } = addResource(vouchers)
 const { search, noun, permissions } = vouchers
 if (!inputs || !search) throw new Error('Purchased vouchers cannot be filtered by their product.')
 
-/** A resolution shows the name in v1, so it needs the same permission (R32). */
+/** The name needs the permission of a resolution, because a resolution in v1 also shows the name (R32). */
 const namePermissions = ['redeem_vouchers'] as const
 
 export const PurchasedVoucher = record
@@ -43,7 +46,7 @@ builder.objectFields(PurchasedVoucher, t => ({
     policy: { permissions: namePermissions },
     resolve: ({ recipient }) => recipient,
   }),
-  // It costs no quota unit (R28), because it adds only 1 ms to a page of 50 vouchers, which takes 3 ms.
+  // The field costs no quota unit (R28), because it adds only 1 ms to the 3 ms of a page of 50 vouchers.
   product: t.field({
     type: CatalogVoucher,
     nullable: true,

@@ -7,9 +7,9 @@ import type { Context } from './context.ts'
 import type { Reader } from './loaders.ts'
 
 /**
- * A store of graphql-rate-limit over an atomic counter. The library's own stores read, then write, and lose calls in
- * between. In this store, the read also counts the call. All fields share one budget (R28). The calls of fields that
- * are resolved together are counted in one step.
+ * A store of graphql-rate-limit over an atomic counter. The library's own stores first read and then write, so they
+ * lose calls that come in between. In this store, the read also counts the call. All fields share one budget (R28). The
+ * calls of fields that are resolved together are counted in one step.
  */
 class CountingStore extends Store {
   #together: { calls: number; window: Promise<RateWindow> } | null = null
@@ -18,7 +18,9 @@ class CountingStore extends Store {
     super()
   }
 
-  /** Counts this call. The library allows one call, so a timestamp means that the limit is reached. */
+  /**
+   * Counts this call. The library is set to allow one call, so one returned timestamp means that the limit is reached.
+   */
   override async getForIdentity(): Promise<number[]> {
     this.#together ??= this.#begin()
     const step = this.#together
@@ -55,7 +57,7 @@ const rateLimiter = ({ caller }: Reader) =>
 /**
  * Spends quota units of the caller (R28). The transport has already counted the first unit of a request.
  *
- * @returns null when there is nothing to wait for
+ * @returns null when the units were counted without a wait
  * @throws `RATE_LIMITED` when the window has none left
  */
 export function spendUnits(context: Context, info: GraphQLResolveInfo, units: number): Promise<void> | null {

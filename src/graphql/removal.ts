@@ -60,7 +60,10 @@ function loadersOf(types: readonly NodeType[]): RemovalLoaders {
   return define
 }
 
-/** Reads the state once for all pages that arrive in the same turn. Never cached: it must be read after each page. */
+/**
+ * Reads the state once for all pages that arrive in the same turn of the event loop. Nothing is cached, because the
+ * state must be read after each page.
+ */
 const syncStateLoader = ({ sql }: Reader) =>
   new DataLoader<object, SyncState>(
     async pages => {

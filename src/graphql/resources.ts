@@ -1,4 +1,4 @@
-/** The resources whose fields are all columns. A resource with fields that are no columns has its own file. */
+/** The resources whose fields are all columns. A resource that also has other fields has a file of its own. */
 import { signups } from '../domain/record/signup.ts'
 import { addResource } from './resource.ts'
 

@@ -22,7 +22,8 @@ builder.scalarType('Money', {
   },
 })
 
-// The resolver reports a text that is no date or no instant, after scope and permission (R1).
+// These scalars accept any text. The resolver reports a text that is not a date or not an instant, after it has checked
+// scope and permission (R1).
 
 const stringOf = (name: string) => (value: unknown) => {
   if (typeof value !== 'string') throw new GraphQLError(`${name} takes a string.`)

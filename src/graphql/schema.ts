@@ -13,5 +13,5 @@ import './changes.ts'
 import './resolution.ts'
 import './viewer.ts'
 
-/** The one schema: REST and GraphQL are transports over it. */
+/** The schema of the service. REST and GraphQL are transports over this one schema. */
 export const schema = builder.toSchema()

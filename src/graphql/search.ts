@@ -57,7 +57,7 @@ const OrderDirection = builder.enumType('OrderDirection', {
 
 const voucherStatuses: [typeof VoucherStatus] = [VoucherStatus]
 
-/** The input types of the kinds of fields. */
+/** The input type of each kind of field in a filter. */
 const inputTypes = {
   dates: DateRange,
   instants: InstantRange,
@@ -143,7 +143,7 @@ export function readSearchArguments(
   description: SearchDescription,
   args: { filter?: unknown; orderBy?: unknown; withDescendants?: unknown; updatedSince?: unknown },
 ): SearchArguments | null {
-  // Most requests have none of them.
+  // A fast path, because most requests have neither a filter nor an order.
   if (!args.filter && !args.orderBy && args.withDescendants !== true) return null
   const { filter, ...others } = searchArguments.parse(args)
   const withIds = Object.entries(filter ?? {}).map(([name, value]) => {

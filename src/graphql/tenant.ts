@@ -27,7 +27,7 @@ type TenantSource = { id: number } | Row
 
 const tenantLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(records, ids))
 
-/** Loads pages of the tenants that the caller is authorised for, one statement for each page. */
+/** Loads pages of the tenants for which the caller is authorised, in one statement per page. */
 const pageLoader = ({ records, caller }: Reader) =>
   createPageLoader((wanted: readonly PageWindow[]) =>
     Promise.all(wanted.map(window => listTenants(records, caller.token, window))),

@@ -1,4 +1,4 @@
-/** The webhooks of the viewer, for a partner that wants to know whether events arrive. */
+/** The webhooks of the viewer, so that a partner can see whether events arrive. */
 import { type Endpoint, endpointState, listEndpoints } from '../domain/event/endpoint.ts'
 import { builder } from './builder.ts'
 import type { Reader } from './loaders.ts'

@@ -21,9 +21,9 @@ import {
 import { figuresLoader } from './loader.ts'
 
 /**
- * The cost of figures in quota units (R28): a unit stands for at most 16 ms of a core of PostgreSQL, measured by `npm
- * run bench -- searches` with 1,000 tenants. The cost of `figures` itself covers the walk through the tree, and the part
- * of each figure that grows with the tree.
+ * The cost of figures in quota units (R28). A unit stands for at most 16 ms of a core of PostgreSQL, measured by `npm
+ * run bench -- searches` with 1,000 tenants. The cost of `figures` itself covers the search for the descendants, and
+ * the part of each figure that grows with their number.
  */
 const figuresCost = ({ withDescendants }: Record<string, unknown>): number => (withDescendants ? 4 : 1)
 
@@ -56,7 +56,10 @@ const TopProductOrder = builder.enumType('TopProductOrder', {
 
 const needsSales = describePermissions(vouchers.permissions)
 
-/** Returns the options that all figures share, with the policy of one figure. */
+/**
+ * Returns the options of a field of `Figures`, except its resolver: the options that all figures share, and the policy
+ * of this figure.
+ */
 const figure = (name: keyof typeof costs, permissions = vouchers.permissions) => ({
   nullable: true as const,
   policy: { cost: costs[name], permissions },
@@ -80,7 +83,7 @@ const plainFigure = <Name extends 'periods' | 'totals' | 'outstanding' | 'status
   }),
 })
 
-/** The complexity of the intervals, enough for most periods; `maxIntervals` bounds their number. */
+/** The assumed number of intervals for the complexity, enough for most periods. `maxIntervals` is the hard limit. */
 const intervalComplexity = { field: unitComplexity, multiplier: 150 }
 const currencyComplexity = { field: unitComplexity, multiplier: 3 }
 

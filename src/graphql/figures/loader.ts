@@ -15,18 +15,22 @@ const emptySelection = (): Selection => ({
 })
 
 /**
- * Waits until all fields of this level have requested their figures. Some request them immediately; others wait until their
- * quota units are counted, which takes longer when several instances share the counter.
+ * Waits until all fields of this level have requested their figures. A field requests its figure when its quota units
+ * are counted, which takes longer when several instances share the counter.
  */
 async function waitForFields(caller: Caller): Promise<void> {
   do {
     await caller.counting
-    // Fields that continue when a promise settles must request first. A mere `process.nextTick` would run before them.
+    // Runs after all fields that continue when a promise settles. `process.nextTick` alone would run before these
+    // fields.
     await new Promise(resolve => Promise.resolve().then(() => process.nextTick(resolve)))
   } while (caller.counting)
 }
 
-/** Reads figures for the fields of a request. The figures of one level share a statement, and so are of one instant. */
+/**
+ * Reads figures for the fields of a request. One statement reads the figures of one level, so they show the same
+ * instant.
+ */
 export class FiguresLoader {
   readonly #sources = new Map<string, FiguresRead>()
   readonly #reads: DataLoader<FiguresRead, Figures>
@@ -34,7 +38,7 @@ export class FiguresLoader {
   constructor({ records, caller }: Reader) {
     this.#reads = new DataLoader<FiguresRead, Figures>(
       sources => {
-        // A figure that is selected from now on belongs to the next read.
+        // A figure that is selected after this line belongs to the next read.
         this.#reads.clearAll()
         const reads = sources.map(source => ({ ...source }))
         for (const source of sources) source.selection = emptySelection()
@@ -44,7 +48,7 @@ export class FiguresLoader {
     )
   }
 
-  /** Returns the source of these figures: one for all fields with the same arguments. */
+  /** Returns the source of the figures with these arguments. All fields with the same arguments share one source. */
   sourceOf(request: FiguresRequest): FiguresRead {
     const key = JSON.stringify(request)
     const source = this.#sources.get(key) ?? { request, selection: emptySelection() }
@@ -63,5 +67,5 @@ export class FiguresLoader {
   }
 }
 
-/** The definition of the loader. */
+/** Creates the loader of a request; the key of the loader in `Loaders.get`. */
 export const figuresLoader = (reader: Reader) => new FiguresLoader(reader)
