@@ -6,25 +6,37 @@ import { type Reason, reason } from './reasons.ts'
 
 interface Failure {
   error: unknown
-  /** The text of its line: `request failed`. */
+  /** The text of the log line, such as `request failed`. */
   message: string
-  /** An `outage` means that the service cannot answer; its failures count together. A `job` runs again. */
+  /**
+   * An `outage` means that the service cannot answer. All failures of an outage are counted together. A `job` runs
+   * again.
+   */
   kind: 'outage' | 'fault' | 'job'
   request?: { id: string }
 }
 
 const second = 1000
 
-/** The time without failures after which an outage is over, in milliseconds: longer than any call may take. */
+/** The time without failures after which an outage is over, in milliseconds. It is longer than the longest call. */
 const quietTime = 6 * second
 
-/** The time, in milliseconds, for which a failure that is no outage is only counted after its stack was written. */
+/**
+ * The minimum time between two stacks of the same kind of failure, in milliseconds. In between, the failure is only
+ * counted.
+ */
 const stackInterval = 60 * second
 
-/** The SQLSTATE of a write for which the disk has no room, and the time for which such a failure remains a reason. */
+/**
+ * The SQLSTATE of a write for which the disk has no room, and the time in milliseconds for which such a failure remains
+ * a reason.
+ */
 const diskFull = { code: '53100', time: 20 * second }
 
-/** The maximum numbers of kinds of failures with their own counts, and of causes and request ids in a line. */
+/**
+ * The maximum numbers of kinds of failures that are counted separately, of causes in a line, and of request ids in a
+ * line.
+ */
 const limits = { kinds: 50, causes: 10, requestIds: 5 }
 
 /** Failures of one second with the same cause. */
@@ -44,7 +56,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
   let diskFullAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | null = null
 
-  /** Counts a failure of the outage. @returns whether it is the first */
+  /** Counts a failure of the outage. @returns true for the first failure of the outage */
   function beginsOutage(): boolean {
     const now = Date.now()
     const isNew = outage === null
@@ -98,7 +110,8 @@ export function createFailureLog(log: FastifyBaseLogger) {
       const key = `${message} ${code} ${statement}`
       timer ??= setInterval(tick, second).unref()
       const begins = kind === 'outage' && beginsOutage()
-      // A refused database has a remedy, which the operator needs even when an outage has begun for another reason.
+      // The line is written even when an outage has begun for another reason, because the operator needs the remedy of
+      // a refused database.
       const isRefused = error instanceof DatabaseRefusedError
       const needsLine = isRefused ? isNew(code) : kind !== 'outage' && isNew(`${key} ${stackTop(error)}`)
       if (begins || needsLine) {

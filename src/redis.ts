@@ -13,8 +13,8 @@ redis.call('set', KEYS[1], 0, 'PX', ARGV[2], 'NX')
 return { redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1]) }`
 
 /**
- * Connects to Redis, and again each time the connection ends. A command fails immediately while there is no connection,
- * and it is never sent twice, because a call would then count twice.
+ * Connects to Redis, and connects again each time the connection ends. While there is no connection, commands fail
+ * immediately. A command is never sent twice, because a call would then count twice.
  *
  * @param url `redis://` or `rediss://`
  */
@@ -25,12 +25,13 @@ export function connectRedis(url: string): Redis {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1000,
-    // A connection without an answer to a command is replaced after this time: the server may have moved, or be frozen.
-    // ioredis even ends a connection whose answer has arrived but was not read yet, so this time is longer than the
-    // deadline of requests, which can keep a process busy.
+    // A connection is replaced when a command has no answer after this time, because the server may have moved or may
+    // hang. The time is longer than the deadline of requests: ioredis also ends a connection whose answer has arrived
+    // but was not read yet, because the process was busy with requests.
     socketTimeout: 5000,
     retryStrategy: () => 250,
-    // A demoted server keeps its clients, while the address may lead to the new primary.
+    // Connects again after such an error: a demoted server keeps its connections, but the address may already lead to
+    // the new primary.
     reconnectOnError: error => error.message.includes('READONLY'),
   })
 }
@@ -56,7 +57,7 @@ class RedisError extends Error {
  */
 export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number) {
   redis.defineCommand('countCalls', { numberOfKeys: 1, lua: countCalls })
-  // The error of a command without a connection does not name the cause.
+  // Without a connection, the error of the command does not name the cause, so the error of the connection is reported.
   let connectionError: unknown = null
   redis.on('error', error => {
     connectionError = error

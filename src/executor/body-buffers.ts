@@ -3,14 +3,17 @@ import { maxJsonBytes } from '../db/row/column-codecs.ts'
 import type { LazyRow } from '../db/row/row-codec.ts'
 import type { ColumnField } from './field-plan.ts'
 
-/** The bytes of JSON between values. */
+/** The bytes of the punctuation of JSON. */
 export const byte = { comma: 0x2c, openingBracket: 0x5b, closingBracket: 0x5d, openingBrace: 0x7b, closingBrace: 0x7d }
 
 const nullText = Buffer.from('null')
 
 const scratchSize = 1 << 18
 
-/** The memory in which a body is written. Serializing is synchronous, so one body is written at a time. */
+/**
+ * The memory in which bodies are written. All bodies share it, because serializing is synchronous, so that only one
+ * body is written at a time.
+ */
 let scratch = Buffer.allocUnsafeSlow(scratchSize)
 
 /** Writes one body. */
@@ -22,7 +25,7 @@ export class BodyWriter {
     return this.#length
   }
 
-  /** Keeps only the first bytes. */
+  /** Removes all bytes after the first `length` bytes. */
   backTo(length: number): void {
     this.#length = length
   }
@@ -40,7 +43,11 @@ export class BodyWriter {
     scratch[this.#length++] = code
   }
 
-  /** Ends an object whose fields each begin with a comma. @param start the place at which the object begins */
+  /**
+   * Ends an object. Each of its fields was written with a comma in front, so the first comma becomes the opening brace.
+   *
+   * @param start the place at which the object begins
+   */
   closeObject(start: number): void {
     if (this.#length === start) this.byte(byte.openingBrace)
     else scratch[start] = byte.openingBrace
@@ -67,7 +74,8 @@ export class BodyWriter {
   /**
    * Writes consecutive fields that are columns of a row.
    *
-   * @returns the index of the first field that is no column, or that is non-null and has a null
+   * @returns the index of the first field that cannot be written here: it is not a column, or it is non-null and its
+   *   column is null
    */
   columns({ records, first }: LazyRow, columns: readonly (ColumnField | null)[], index: number): number {
     const { bytes, bounds } = records

@@ -11,7 +11,7 @@ export interface Size {
   cost: number
 }
 
-/** The size of a part, or the number of the step that computes it for a request. */
+/** The size of a part, or the index of the step that computes the size for a request. */
 export type Estimate = Size | number
 
 interface SizedRequest {
@@ -25,7 +25,10 @@ type Step = (request: SizedRequest, sizeOf: SizeOf) => Size
 /** The size of a selection without fields. */
 export const emptySize: Size = { complexity: 0, cost: 0 }
 
-/** The size of a field with faulty arguments, which fails before its policy counts it and its selection is read. */
+/**
+ * The size of a field with faulty arguments. The field fails before its policy counts its cost, and before its
+ * selection is read.
+ */
 const failing: Size = { complexity: 1, cost: 0 }
 
 /**
@@ -42,11 +45,11 @@ const introspection: Record<string, number> = {
 }
 
 /**
- * The estimates of one plan. A part that occurs in many other parts is computed once. So the time is linear in the size
- * of the plan, although fragments may occur in exponentially many places.
+ * The estimates of one plan. Each part is computed once, even when it occurs in many other parts. So the time is linear
+ * in the size of the plan, although fragments may occur in exponentially many places.
  */
 export class Estimates {
-  /** Each step comes after the steps that it needs. */
+  /** The steps in the order in which they run: each step comes after the steps whose results it uses. */
   readonly #steps: Step[] = []
 
   measure(part: Estimate, request: SizedRequest): Size {

@@ -1,4 +1,4 @@
-/** The parts of an operation's plan. The stages that run it read only the plan, not the document. */
+/** The parts of an operation's plan. The stages that run an operation read only the plan, not the document. */
 import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLLeafType, GraphQLObjectType } from 'graphql'
 import type { ColumnCodec } from '../db/row/column-codecs.ts'
 import type { ColumnLayout } from '../db/row/row-codec.ts'
@@ -37,13 +37,16 @@ export type FieldSource =
   | { kind: 'typename' }
   | { kind: 'property' | 'default'; name: string }
   | { kind: 'batch'; resolveBatch: ResolveBatch }
-  /** `column` is the property that it returns when the parent is a row. */
+  /** `column` is the property that the resolver returns when the parent is a row. */
   | { kind: 'resolver'; resolve: GraphQLFieldResolver<unknown, unknown>; column?: string }
 
-/** A field of an object: all nodes with the same response key at this place. Places of one selection share it. */
+/**
+ * A field of an object, which merges all nodes with the same response key in a selection. All places where the
+ * selection occurs share one plan of the field.
+ */
 export interface FieldPlan {
   key: string
-  /** `,"key":`, and for `__typename` including the value. */
+  /** The text `,"key":`; for `__typename` followed by the value. */
   prefix: Buffer
   nodes: readonly FieldNode[]
   parentType: GraphQLObjectType

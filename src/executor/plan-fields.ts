@@ -25,7 +25,10 @@ import type { ColumnField, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from 
 import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
 
-/** The maximum number of fields of a plan, with repetitions: a document can merge exponentially many. */
+/**
+ * The maximum number of fields of a plan, counted at every place where they occur, because fragments can repeat a field
+ * at exponentially many places.
+ */
 const maxCollected = 25_000
 
 /** The plan of a part of an operation, with its size. Null when only graphql-js can run the part. */
@@ -49,8 +52,8 @@ export class FieldPlanner {
   fields = 0
   readonly #numbers = new Map<FieldNode, number>()
   /**
-   * The plans by parent type and nodes. Null while the field is being planned. A field that occurs again within itself
-   * means that fragments form a cycle.
+   * The plans by parent type and nodes. Null while the field is being planned: when a field is found null again,
+   * fragments form a cycle.
    */
   readonly #planned = new Map<string, PlannedSelection<FieldPlan> | null>()
   #collected = 0
@@ -153,8 +156,8 @@ function fieldOf(schema: GraphQLSchema, type: GraphQLObjectType, name: string): 
 }
 
 /**
- * Returns the source of a field. A resolver is skipped only when the policy plugin has marked it: reading the property,
- * or the batch, then has the same result.
+ * Returns the source of a field. A resolver is skipped only when the policy plugin has marked it. The mark means that
+ * reading the property, or calling the batch form, has the same result.
  */
 function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['field']): FieldSource {
   if (args.length > 0) return { kind: 'resolver', resolve }
@@ -164,7 +167,10 @@ function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['fie
   return direct.kind === 'column' ? { kind: 'resolver', resolve, column: direct.name } : direct
 }
 
-/** Creates a finder that caches the last columns: the rows of one place nearly always have the same layout. */
+/**
+ * Creates a finder of columns that caches its last result, because the rows at one place nearly always have the same
+ * layout.
+ */
 function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf'] {
   let lastLayout: ColumnLayout | undefined
   let columns: readonly (ColumnField | null)[] = []
@@ -177,7 +183,7 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
   }
 }
 
-/** Returns the property of a row that is the field's value; undefined for another source. */
+/** Returns the property of a row that is the field's value; undefined for a field with another source. */
 function propertyOf(source: FieldSource): string | undefined {
   // A `default` field has no resolver, and so no policy: graphql-js also reads the property.
   if (source.kind === 'property' || source.kind === 'default') return source.name

@@ -1,6 +1,6 @@
 /**
  * Plans operations of GraphQL documents, and runs them breadth first. With this executor, a page of vouchers takes 0.55
- * of the time in Node of a service written by hand (docs/performance.md, "Measures and results").
+ * of the time that a service written by hand spends in Node (docs/performance.md, "Measures and results").
  */
 import {
   type DocumentNode,
@@ -35,12 +35,15 @@ export interface RecordSelection {
   shared: Run['shared']
 }
 
-/** The maximum number of plans that are kept for one document, one for each combination of `@skip` and `@include`. */
+/** The maximum number of cached plans of one document. Each combination of `@skip` and `@include` has its own plan. */
 const maxVariants = 8
 
 /** The plan for one combination of `@skip` and `@include`. */
 interface Variant {
-  /** Null when graphql-js has to run it: a field returns an interface, or a mutation has several fields. */
+  /**
+   * Null when graphql-js has to run the operation, because a field returns an interface or a mutation has several
+   * fields.
+   */
   root: ObjectPlan | null
   estimate: Estimate
   estimates: Estimates
@@ -80,7 +83,11 @@ export class OperationPlan {
     return this.#fields
   }
 
-  /** Plans the fields for all combinations of the conditions. @throws when graphql-js would have to run one of them */
+  /**
+   * Plans the fields for all combinations of the conditions.
+   *
+   * @throws when graphql-js would have to run one of the plans
+   */
   planAll(): this {
     for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
       const { root } = this.#variantFor(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
@@ -106,7 +113,8 @@ export class OperationPlan {
   /**
    * Returns the selection of the records of its list, without the fields whose inclusion depends on a variable.
    *
-   * @param key the key of the list in the answer; each object above it has this field and at most one other
+   * @param key the key of the list in the answer; each object above the list has the field that leads to it, and at
+   *   most one other field
    * @throws when there is no such list
    */
   recordsOf(key: string): RecordSelection {
@@ -128,7 +136,7 @@ export class OperationPlan {
     for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]
     const planner = new FieldPlanner({ shared: this.#shared, conditions, omitNull: this.omitNull })
     const { plan, estimate } = planner.planRoot(this.#rootType)
-    // The executor runs fields together, and the fields of a mutation must run in sequence.
+    // This executor runs all fields of a level together, but the fields of a mutation must run in sequence.
     const isSerial = this.operation.operation === OperationTypeNode.MUTATION && plan !== null && plan.fields.length > 1
     const variant = { root: isSerial ? null : plan, estimate, estimates: planner.estimates }
     if (this.#variants.size < maxVariants) {

@@ -27,7 +27,10 @@ export interface Run {
   shared: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'rootValue' | 'operation'>
 }
 
-/** The field of values that are resolved together, and the path of each. Only resolvers use the path. */
+/**
+ * The field whose values are resolved together, and a function that returns the path of each value. Only resolvers use
+ * the path.
+ */
 interface FieldPosition {
   run: Run
   field: FieldPlan
@@ -39,7 +42,10 @@ const toFailure = (error: unknown) => new ResolverFailure(error)
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
-/** Returns the result of a call for each item, awaited; a `ResolverFailure` for a call that threw or rejected. */
+/**
+ * Calls a function for each item, and returns the awaited results. A call that throws or rejects has a
+ * `ResolverFailure` as its result.
+ */
 function callForEach(items: readonly unknown[], call: (item: unknown, at: number) => unknown): MaybePromise<unknown[]> {
   let pending = false
   const values = items.map((item, at) => {
@@ -126,7 +132,7 @@ function resolveValues(plan: ValuePlan, values: readonly unknown[], position: Fi
   return plan.kind === 'list' ? resolveLists(plan, values, position) : resolveObjects(plan, values, position)
 }
 
-/** Returns the items of a value; throws when it is not iterable, and passes on the errors of its iterator. */
+/** Returns the items of a value. Throws when the value is not iterable; errors of its iterator are passed on. */
 function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unknown[] {
   if (Array.isArray(list)) return list
   if (typeof list !== 'object' || list === null || !(Symbol.iterator in list)) {
@@ -136,7 +142,7 @@ function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unkn
   try {
     for (const item of list as Iterable<unknown>) items.push(item)
   } catch (error) {
-    // Like graphql-js, drops the items before the error, and handles their rejections.
+    // Like graphql-js, drops the items that came before the error, and handles the rejections of their promises.
     for (const item of items) if (isPromise(item)) item.then(undefined, toFailure)
     throw error
   }
@@ -146,7 +152,7 @@ function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unkn
 function resolveLists(plan: ListPlan, values: readonly unknown[], position: FieldPosition): MaybePromise<Serialize> {
   const { pathOf, field } = position
   const items: unknown[] = []
-  /** The list of each item. */
+  /** The index of the list to which each item belongs. */
   const owners: number[] = []
   const ends: number[] = []
   const lists = values.map((list, at) => {
@@ -195,7 +201,7 @@ function resolveObjects(
 /**
  * Resolves the fields of a level.
  *
- * @param parents the parents, all of them present
+ * @param parents the parents, none of which is null or an error
  * @param pathOf the path of each parent
  */
 export function resolveLevel(

@@ -17,7 +17,7 @@ export class ResolverFailure {
 export class Answer {
   readonly body = new BodyWriter()
   readonly errors: GraphQLError[] = []
-  /** The path of the current position. Entries beyond its depth belong to earlier positions. */
+  /** The path of the current position. Entries beyond the current depth are left from earlier positions. */
   readonly path: (string | number)[] = []
 
   /** Records the error of a position. */
@@ -32,7 +32,10 @@ export class Answer {
   }
 }
 
-/** For `null` nothing was written. For `failed` the error is recorded, and the caller removes the bytes. */
+/**
+ * `null`: nothing was written. `failed`: the error is recorded, and the caller has to remove the bytes that were
+ * written.
+ */
 type Outcome = 'written' | 'null' | 'failed'
 
 /**
@@ -40,7 +43,7 @@ type Outcome = 'written' | 'null' | 'failed'
  *
  * @param at the index of the value
  * @param field the field that has the value, directly or in a list
- * @param depth the place of the value's key or index in its path
+ * @param depth the index in the path at which the key or the index of the value stands
  */
 export type Serialize = (answer: Answer, at: number, field: FieldPlan, depth: number) => Outcome
 
@@ -78,7 +81,7 @@ export const serializeLeaves =
  * Serializes lists.
  *
  * @param lists the resolved values, used only to detect a null or an error
- * @param ends for each list the index after its last item, in the array of all items
+ * @param ends for each list, the end of its items in the array of all items (exclusive)
  * @param serializeItem serializes one of all items
  */
 export const serializeLists =
@@ -103,12 +106,12 @@ export const serializeLists =
     return 'written'
   }
 
-/** The parents of a level, none of which is missing, and their fields. */
+/** The parents of a level, none of which is null or an error, and their fields. */
 export interface Level {
   parents: readonly unknown[]
   /** The fields that are columns of the parents; null when the parents are not rows. */
   columns: readonly (ColumnField | null)[] | null
-  /** The other fields, which are no columns. */
+  /** The fields that are not columns. */
   fields: readonly (Serialize | null)[]
 }
 
@@ -125,7 +128,11 @@ export const serializeObjects =
       ? writeMissing(answer, objects[at], field, depth)
       : writeObject(answer, plan, level, places ? places[at]! : at, depth + 1)
 
-/** Writes one of the objects of a level. @param depth the place of its fields' keys in the path of an error */
+/**
+ * Writes one of the objects of a level.
+ *
+ * @param depth the index in the path of an error at which the keys of the object's fields stand
+ */
 export function writeObject(
   answer: Answer,
   plan: ObjectPlan,
@@ -135,7 +142,7 @@ export function writeObject(
 ): 'written' | 'failed' {
   const { body, path } = answer
   const { columns, fields } = level
-  // Where there are columns, all parents are rows.
+  // When the level has columns, all its parents are rows.
   const row = level.parents[place] as LazyRow
   const start = body.length
   for (let index = 0; index < plan.fields.length; index++) {
@@ -148,7 +155,7 @@ export function writeObject(
     body.text(field.prefix)
     if (field.source.kind === 'typename') continue
     path[depth] = field.key
-    // A field without a writer is a non-null column whose value is null.
+    // Only a column has no writer. It comes here when it is non-null and its value is null.
     const outcome = fields[index]?.(answer, place, field, depth) ?? 'null'
     if (outcome === 'written') continue
     if (field.nonNull) return outcome === 'null' ? answer.failNull(field, depth) : outcome

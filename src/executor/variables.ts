@@ -1,4 +1,6 @@
-/** Reads variables and arguments by the rules of graphql-js, with the common work of all requests done once. */
+/**
+ * Reads variables and arguments by the rules of graphql-js. The work that is the same for all requests is done once.
+ */
 import {
   coerceInputValue,
   type DocumentNode,
@@ -26,7 +28,7 @@ export function fragmentsOf(document: DocumentNode): Record<string, FragmentDefi
   return fragments
 }
 
-/** Returns the names of the variables that the directives of a document use: they choose the fields that run. */
+/** Returns the names of the variables in the directives of a document. Their values decide which fields run. */
 export function conditionVariables(
   document: DocumentNode,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -36,18 +38,21 @@ export function conditionVariables(
   return variableDefinitions.map(({ variable }) => variable.name.value).filter(name => used.has(name))
 }
 
-/** Coerces the variables of a request; returns null for faulty ones, which graphql-js reports. */
+/** Coerces the variables of a request. Returns null when a variable is faulty: then graphql-js makes the error. */
 export type ReadVariables = (inputs: object) => Record<string, unknown> | null
 
 const firstError = new Error('A variable is faulty.')
 
-/** graphql-js searches suggestions for each error, which takes long for a value with thousands of unknown keys. */
+/**
+ * Stops at the first error, because graphql-js searches for suggestions at each error, which takes long for a value
+ * with thousands of unknown keys.
+ */
 function stopAtFirst(): never {
   throw firstError
 }
 
 /**
- * Prepares graphql-js' `getVariableValues`, which spends most of its time on finding the types.
+ * Prepares a faster form of graphql-js' `getVariableValues`, which spends most of its time on looking up types.
  *
  * @throws when the type of a variable is not an input type
  */
@@ -80,8 +85,8 @@ export function prepareVariables(schema: GraphQLSchema, definitions: readonly Va
 }
 
 /**
- * Prepares graphql-js' `getArgumentValues`. Arguments that are all variables, with a value wherever one is required,
- * are only copied: validation has checked their types.
+ * Prepares graphql-js' `getArgumentValues`. Arguments that are all variables are only copied when each required
+ * variable has a value, because validation has checked their types.
  *
  * @param definitions the variables of the operation
  * @returns a function that throws when a required argument has no value

@@ -8,13 +8,16 @@ import type { Instant } from '../domain/value/instant.ts'
 import type { Context } from '../graphql/context.ts'
 import type { BulkExport, ExportedList } from './routes.ts'
 
-/** The number of records that are written in one turn of the event loop: some 0.5 ms. */
+/** The number of records that are written in one turn of the event loop, which takes some 0.5 ms. */
 const stepSize = 100
 
-/** When a reader makes no progress for this time, its next records are read by a new statement; in milliseconds. */
+/**
+ * The maximum wait for a reader that makes no progress, in milliseconds. Then the export drops its records, and a new
+ * statement reads them later.
+ */
 const stallMs = 1_000
 
-/** The maximum time that an export keeps its records while other exports wait, in milliseconds. */
+/** The maximum time for which an export keeps its records in memory while other exports wait, in milliseconds. */
 const turnMs = 500
 
 interface ExportRun {
@@ -28,7 +31,7 @@ interface ExportRun {
   window: PageWindow
   /** The records and removals up to this instant are in the export. */
   serverTime: Instant
-  /** The semaphore of exports that hold records. */
+  /** The semaphore that limits how many exports hold records in memory. */
   places: Semaphore
   waitForStep: () => Promise<void>
   /** Called before each chunk; throws when the export must end. */
@@ -46,7 +49,7 @@ class Remainder {
   /** The position of the record that was written last. */
   position: Position | null = null
   written = 0
-  /** True when the list can have records after the chunk. */
+  /** True when the list may have more records after this chunk. */
   readonly mayHaveMore: boolean
 
   /** @param release frees the slot of the chunk for another export */
@@ -63,7 +66,7 @@ class Remainder {
     return this.#steps === null
   }
 
-  /** True when the records have been held for so long that other exports come first. */
+  /** True when the records have been in memory for so long that other exports may use the slot instead. */
   get isOverdue(): boolean {
     return performance.now() - this.#readAt > turnMs
   }
@@ -90,8 +93,8 @@ class Remainder {
 const dropRemainder = (remainder: Remainder) => remainder.drop()
 
 /**
- * Reads the chunk after a position. A separate function, because the variables of `exportLines` stay in memory while a
- * reader stalls.
+ * Reads the chunk after a position. A separate function, because its variables can be freed, whereas the variables of
+ * `exportLines` stay in memory while a reader stalls.
  */
 async function readChunk({ places, continues, list, createContext, window }: ExportRun, after: Position | null) {
   const release = await places.take()
@@ -108,7 +111,7 @@ async function readChunk({ places, continues, list, createContext, window }: Exp
  * Reads and writes an export. Between its steps it holds no connection. It drops the records of a reader that has
  * stalled, or is slow while other exports wait for a place, so that slow readers do not block others.
  *
- * @throws the errors of the statements; then the last line is missing
+ * @throws the errors of the statements; the export then has no last line
  */
 export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
   const { window, serverTime, list, places } = run

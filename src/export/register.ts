@@ -1,6 +1,6 @@
 /**
- * Serves the bulk exports. A bulk export is a whole list in one response: it is not a part of v1, but has the records,
- * errors and cursors of v1.
+ * Serves the bulk exports. Registers the bulk exports, each a whole list in one response. They are not a part of v1,
+ * but have its records, errors and cursors.
  */
 
 import { setImmediate as nextEvents } from 'node:timers/promises'
@@ -36,7 +36,7 @@ interface ExportOptions {
   whenIdle: (limit: number) => Promise<void>
 }
 
-/** Registers the exports. The checks run in R1's order, and then come the limits of exports. */
+/** Registers the exports. The checks run in the order of R1. The limits of exports are checked after these. */
 export function registerExports(
   app: FastifyInstance,
   gateway: Gateway,
@@ -65,7 +65,7 @@ export function registerExports(
     const now = await readServerTime(recordPool.whileWanted(caller.isWaiting))
     const serverTime = former !== null && former < now ? former : now
     const lease = await limits.start(caller.token.id)
-    // The deadline has passed, or the caller is gone.
+    // The deadline has passed, or the caller has disconnected.
     if (!caller.isWaiting() || reply.sent) {
       await lease.release()
       return reply
@@ -134,8 +134,8 @@ function readTenant({ params }: FastifyRequest): number | null {
 /**
  * Reads the cursor in the query.
  *
- * @returns the window after it, and the `server_time` of the export that made it: later removals are valid for all
- *   parts
+ * @returns the window after the cursor, and the `server_time` of the first part of the export: removals after this
+ *   instant are valid for all parts
  * @throws `BAD_USER_INPUT` with the errors of `cursor` (R5, R10)
  */
 function readPosition(
@@ -170,7 +170,7 @@ function createStepScheduler(whenIdle: (limit: number) => Promise<void>): () => 
   let last = Promise.resolve()
   const wait = async (former: Promise<void>) => {
     await former
-    // Lets requests that have arrived in between begin.
+    // Lets requests begin that arrived during the previous step.
     await nextEvents()
     await whenIdle(maxWaitMs)
   }

@@ -27,7 +27,7 @@ const lineFeed = 0x0a
  */
 type WriteRecords = (context: unknown, records: readonly object[]) => Buffer | Promise<Buffer>
 
-/** Returns a function that writes records like the list of an operation. */
+/** Returns a function that writes records as the list of an operation shows them. */
 const writeRecordsOf =
   ({ plan, shared }: RecordSelection): WriteRecords =>
   (context, records) =>
@@ -47,21 +47,24 @@ const writeRecordsOf =
     )
 
 export interface ExportedList {
-  /** The list that its cursors belong to. */
+  /** The list to which the cursors of the export belong. */
   identity: ListIdentity
-  /** Reads the first records of a window. Personal data is in the audit before this returns. */
+  /**
+   * Reads the first records of a window. Access to personal data is recorded in the audit before the records are
+   * returned.
+   */
   read(reader: Pick<Reader, 'sql' | 'records' | 'caller'>, window: PageWindow): Promise<Chunk<Position>>
 }
 
 export interface BulkExport {
-  /** The name under which its requests are counted. */
+  /** The name under which requests for the export are counted. */
   name: string
   /** The path below `exportPath`, with `:tenant` for the tenant. */
   path: string
   permissions: readonly Permission[]
   /** The content of the response, in a sentence. */
   returns: string
-  /** The number of records that a statement reads: a megabyte or two. */
+  /** The number of records that one statement reads, one or two megabytes. */
   chunkSize: number
   write: WriteRecords
   /** Returns the list of the tenant in the path. @param tenantId null when the path has no tenant */
@@ -105,7 +108,7 @@ const tenants: BulkExport = {
   }),
 }
 
-/** The exports: of tenants, and of each list of a resource that v1 has, in v1's order. */
+/** The exports, in the order of v1: one of tenants, and one for each list of a resource in v1. */
 export const bulkExports: readonly BulkExport[] = [
   tenants,
   ...v1.operations.map(bulkExportOf).filter(bulkExport => bulkExport !== null),

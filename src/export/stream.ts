@@ -17,13 +17,16 @@ import { reportFailure, toGatewayError } from '../http/errors.ts'
 import { lineFormat } from '../http/headers.ts'
 import { recordError } from '../http/request-count.ts'
 
-/** The interval of checks of the token and its scope, in milliseconds: a revoked token ends its export in a second. */
+/**
+ * The interval at which the token and its scope are checked, in milliseconds. An export ends within a second after its
+ * token is revoked.
+ */
 const checkInterval = 250
 
-/** The number of checks after which the lease is renewed: every two seconds. */
+/** The number of checks between two renewals of the lease, which makes two seconds. */
 const checksPerRenewal = 8
 
-/** The time that a stopping service waits for the arrival of a chunk, in milliseconds. */
+/** The maximum time for which a stopping service waits until a chunk has reached the reader, in milliseconds. */
 const flushLimit = 2_000
 
 interface StreamOptions {
@@ -40,7 +43,7 @@ export class ExportStream {
   #checks = 0
   #isChecking = false
   #hasEnded = false
-  /** The stages that the response passes through, from the lines to the encoder. */
+  /** The streams through which the response passes, from the lines to the encoder. */
   #stages: (Readable | Transform)[] = []
   readonly #work: ExportWork = { outcome: 'abandoned' }
 
@@ -58,7 +61,7 @@ export class ExportStream {
       socket.off('close', close)
       clearInterval(this.#timer)
       this.#hasEnded = true
-      // The end of a connection does not close a response that waits for its turn.
+      // When a connection ends, Node does not close a response that waits behind another response.
       this.#stages[0]?.destroy()
       onClose()
       if (reply.raw.writableFinished) this.#work.outcome = 'complete'
@@ -70,7 +73,7 @@ export class ExportStream {
     socket.once('close', close)
   }
 
-  /** Breaks the response off, so that nothing more reaches the reader. @param error the reason, for the log */
+  /** Aborts the response, so that nothing more reaches the reader. @param error the reason, for the log */
   end(error: unknown): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
@@ -99,7 +102,7 @@ export class ExportStream {
 
   /**
    * When the service is about to stop: waits until the reader has received all data, and throws the error of the stop.
-   * Also throws when the export ends meanwhile.
+   * Also throws when the export ends during the wait.
    */
   async continueUnless(stopping: () => GatewayError): Promise<void> {
     if (this.#hasEnded) throw new Error('The export has ended.')

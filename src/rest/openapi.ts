@@ -7,7 +7,7 @@ import { openApiPath } from '../http/paths.ts'
 
 /**
  * Serves the OpenAPI document, `schema/openapi.v1.json`. Reading it needs no token and is not counted. Other methods
- * are refused like on other paths of v1 (R1, R8).
+ * are refused as on all paths of v1 (R1, R8).
  *
  * @throws when the file cannot be read
  */
@@ -21,7 +21,7 @@ export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate
       'Access-Control-Allow-Origin': '*',
       'Cache-Control': 'public, no-cache',
       ETag: etag,
-      // Compression also sets it, but not for status 304, which has no body (RFC 9110 §15.4.5).
+      // Sets `Vary`, because the compression does not set it for status 304, which has no body (RFC 9110 §15.4.5).
       Vary: 'Accept-Encoding',
     })
     if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()

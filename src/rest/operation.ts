@@ -1,4 +1,7 @@
-/** Operations of a version of REST: each is a path, and a GraphQL document whose data is the response. */
+/**
+ * Operations of a version of REST. An operation is a path with a GraphQL document, and the data of the document is the
+ * response.
+ */
 import type { FastifyRequest } from 'fastify'
 import {
   type ArgumentNode,
@@ -19,13 +22,13 @@ import type { OperationDocument } from './documents.ts'
 import { prepareOperation, type RunOperation } from './prepare-operation.ts'
 
 /**
- * The source of an operation's variables, except those in the path. The schemas describe to clients the values that
- * `read` accepts; only `read` checks them, because that costs less.
+ * The source of an operation's variables, except those in the path. The schemas describe the values that `read`
+ * accepts, for clients. The service does not validate with the schemas, because `read` checks the values faster.
  */
 export interface InputSource<Variables> {
   /** Returns variables of the operation's document. @param fieldErrors receives the errors that only REST can find */
   read: (request: FastifyRequest, fieldErrors: FieldErrors) => Variables
-  /** The parameters of the query; an array is written with commas. */
+  /** The schemas of the query parameters. An array is written as one text with commas. */
   query?: z.ZodObject
   body?: z.ZodType
 }
@@ -33,7 +36,7 @@ export interface InputSource<Variables> {
 export interface RestOperation {
   name: string
   method: 'GET' | 'POST'
-  /** Below the version's path; its parameters are written `:tenant`. */
+  /** The path below the path of the version. Parameters in it are written as `:tenant`. */
   path: string
   permissions: readonly Permission[]
   /** The content of the response, in a sentence. */
@@ -52,9 +55,10 @@ type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${in
     : never
 
 /**
- * Makes an operation of a document, whose variables are the ids in the path and the values that `input` reads.
+ * Creates an operation from a document. The variables of the document are the ids in the path and the values that
+ * `input` reads.
  *
- * @param path its ids become variables of the same names
+ * @param path the path below the version; its ids become variables with the same names
  * @param returns the content of the response, in a sentence
  * @throws when the document cannot be run
  */
@@ -79,7 +83,7 @@ export function operation<const Path extends string, Variables extends Record<Pa
   }
 }
 
-/** Returns the ids in the path. Text that is not numeric (R7) becomes an id that no record has. */
+/** Returns the ids in the path. For text that is not a numeric id (R7), returns an id that no record has. */
 function readPath(request: FastifyRequest): Record<string, string> {
   const ids: Record<string, string> = {}
   for (const [name, text] of Object.entries(request.params ?? {})) ids[name] = `${parseIdentifier(String(text)) ?? ''}`

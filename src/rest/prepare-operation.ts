@@ -5,12 +5,12 @@ import { OperationPlan, type RecordSelection } from '../executor/plan.ts'
 import type { Context } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 
-/** Runs a REST operation: variables in, the response body out, as JSON text in UTF-8. */
+/** Runs a REST operation with the variables of a request. Returns the body of the response, as JSON text in UTF-8. */
 export type RunOperation = (context: Context, variables: object) => Buffer | Promise<Buffer>
 
 /**
- * Plans a document, which has the form of the contract's response except for two parts: `@omitNull` leaves keys out
- * (R11), and the body is the outermost object with the key `data`.
+ * Plans a document. Its data has the form of the contract's response, with two differences: keys with `@omitNull` are
+ * left out when they are null (R11), and the body is the outermost object with the key `data`.
  *
  * @returns a function that throws the first error of any field, because REST has no partial answers
  * @throws when the document cannot be planned
@@ -46,7 +46,10 @@ export const responseKey = ({ alias, name }: FieldNode): string => alias?.value 
 export const fieldsOf = (selections: SelectionSetNode | undefined): FieldNode[] =>
   selections?.selections.filter(selection => selection.kind === Kind.FIELD) ?? []
 
-/** Returns the fields that lead to the body (the outermost object with the key `data`), outermost first. */
+/**
+ * Returns the path of fields to the body, which is the outermost object with the key `data`. The outermost field comes
+ * first.
+ */
 export function pathToBody(document: DocumentNode): FieldNode[] {
   const path: FieldNode[] = []
   let fields = fieldsOf(getOperationAST(document)?.selectionSet)
@@ -62,7 +65,7 @@ export function pathToBody(document: DocumentNode): FieldNode[] {
   return path
 }
 
-/** Returns the fields with `@omitNull`, and all fields of a fragment with it. */
+/** Returns the fields with `@omitNull`, and all fields of fragments with `@omitNull`. */
 export function fieldsToOmit(document: DocumentNode): Set<FieldNode> {
   const fields = new Set<FieldNode>()
   const omits = (node: Pick<FieldNode, 'directives'>) =>

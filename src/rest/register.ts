@@ -10,14 +10,14 @@ import { requireJsonHeaders } from '../http/headers.ts'
 import type { RestOperation } from './operation.ts'
 
 export interface RestVersion {
-  /** The path at which it begins: `/api/external/v1`. */
+  /** The base path of the version: `/api/external/v1`. */
   path: string
   operations: readonly RestOperation[]
 }
 
 /**
- * Registers the operations of a version. Here the token, the rate and the headers are checked, in R1's order; the
- * schema then checks the tenant up to the record.
+ * Registers the operations of a version. The token, the rate and the headers are checked here, in the order of R1. The
+ * schema makes the later checks, from the tenant to the record.
  */
 export function registerRest(
   app: FastifyInstance,

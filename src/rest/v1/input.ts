@@ -5,7 +5,10 @@ import { visibleCharacter } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { InputSource } from '../operation.ts'
 
-/** Plain types, so that validators accept the same values as the service, even empty texts and `null` (R4). */
+/**
+ * The schemas have plain types, so that validators accept the same values as the service, even empty texts and `null`
+ * (R4).
+ */
 const listParameters = {
   updated_since: z
     .string()
@@ -24,7 +27,7 @@ const listParameters = {
 const includable = ['categories', 'variants'] as const
 const isIncludable = (word: string): word is (typeof includable)[number] => includable.some(name => name === word)
 
-/** The input of an operation that takes only its path. */
+/** The input of an operation whose only variables are the ids in its path. */
 export const noInput: InputSource<object> = { read: () => ({}) }
 
 interface ListVariables {
@@ -54,7 +57,7 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
           'with each `cursor`.',
       }),
   }),
-  /** `include` may be given twice, repeat a value, and have spaces (R5). */
+  /** The parameter `include` may be given several times, repeat a value, and contain spaces (R5). */
   read(request, fieldErrors) {
     const variables = listQuery.read(request, fieldErrors)
     const wanted = queryParameterValues(request, 'include').flatMap(words => words.split(',').map(word => word.trim()))

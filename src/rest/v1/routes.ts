@@ -5,7 +5,10 @@ import type { RestVersion } from '../register.ts'
 import { catalogQuery, listQuery, noInput, resolveBody } from './input.ts'
 import * as documents from './operations.ts'
 
-/** The contract's eight operations, in its order; their documents are in the `.graphql` files of this folder. */
+/**
+ * The eight operations of the contract, in the order of the contract. Their documents are in the `.graphql` files of
+ * this folder.
+ */
 export const v1: RestVersion = {
   path: v1Path,
   operations: [
