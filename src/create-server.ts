@@ -1,4 +1,7 @@
-/** The HTTP servers of the service, without their routes: their limits, their connections, their log and their errors. */
+/**
+ * Creates the HTTP servers of the service, without routes: sets the limits, the handling of connections, the log and
+ * the error answers.
+ */
 import { randomUUID } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
@@ -27,7 +30,8 @@ import { traceFields } from './tracing.ts'
  * Creates the server. It does not listen yet.
  *
  * @param log the destination of log lines; default: standard output
- * @returns the server, the signal that it is about to stop, and a function that creates another server for health checks
+ * @returns the server, the signal that it is about to stop, and a function that creates another server for health
+ *   checks
  */
 export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
   const options: FastifyServerOptions = {
@@ -37,7 +41,8 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? trustedProxies(config.trustProxy) : false,
     rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
-    // A path parameter may be as long as the request line allows: the routes decide what exists (R7).
+    // A path parameter may be as long as the request line allows, because the routes decide whether a record exists
+    // (R7).
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: (error, socket) => sendClientError(error, socket, logUnrouted),
     ...connectionLimits,
@@ -109,7 +114,7 @@ const requestId = (given: string | string[] | undefined): string =>
 
 /**
  * Returns the request target (RFC 9112 §3.2) in a form that the router can always parse, so that the token is checked
- * before the path (R1, R8). In a path with invalid percent-encoding, each `%` counts as the character itself.
+ * before the path (R1, R8). In a path with invalid percent-encoding, each `%` stands for the character `%`.
  *
  * @param url the target in the request line: a path, an absolute URL, or any other text
  */

@@ -1,4 +1,7 @@
-/** JSON that stays one line for readers that also split a text at U+0085, U+2028 and U+2029, which JSON allows. */
+/**
+ * Writes JSON as one line, also for readers that split lines at U+0085, U+2028 and U+2029, which JSON allows inside of
+ * texts.
+ */
 import { isAscii } from 'node:buffer'
 
 const lineEnds = /[\u0085\u2028\u2029]/g

@@ -1,25 +1,31 @@
 import { writeSync } from 'node:fs'
 import type { LogDestination } from './log.ts'
 
-/** The maximum number of characters that wait for a reader of the log; further lines are dropped and counted. */
+/**
+ * The maximum number of characters of log that wait to be written. Beyond this number, further lines are dropped and
+ * counted.
+ */
 const maxWaiting = 1_000_000
 
-/** Linux writes at most this many bytes to a pipe as a whole, so that lines of several processes do not mix. */
+/** The number of bytes that Linux writes to a pipe in one piece, so that lines of several processes do not mix. */
 const pipeBuffer = 4096
 
-/** The time that lines wait for one write, in milliseconds: a system call for each line doubles its cost. */
+/**
+ * The time for which lines are collected for one write, in milliseconds. One system call per line would double the cost
+ * of a line.
+ */
 const batchTime = 10
 
 /** The interval at which a write is tried again while the destination has no room, in milliseconds. */
 const retryInterval = 50
 
-/** The time that the end of the process waits for the reader, in milliseconds. */
+/** The maximum wait for the reader of the log when the process exits, in milliseconds. */
 const exitTimeout = 1000
 
 /**
- * Creates the destination of the log on the standard output. Lines of 10 ms are written together. When a pipe or a disk
- * is full, lines wait in memory; beyond a million characters they are dropped, and a later line reports their number.
- * Waiting lines are written when the process exits.
+ * Creates the destination of the log on the standard output. Lines that arrive within 10 ms are written together. When
+ * a pipe or a disk is full, lines wait in memory. When more than a million characters wait, further lines are dropped,
+ * and a later line reports the number of dropped lines. Waiting lines are written when the process exits.
  *
  * pino's own destination is not used: its synchronous form blocks the process for 100 ms at each write to a full pipe,
  * and its asynchronous form can lose lines when the process exits.
@@ -30,11 +36,11 @@ export function createLogDestination(): LogDestination {
   let lines: string[] = []
   let waiting = 0
   let dropped = 0
-  /** The rest of a partial write. */
+  /** The bytes that remain after a partial write. */
   let rest: Buffer | null = null
   let isScheduled = false
 
-  /** Writes as much as fits. @returns true when all text is written */
+  /** Writes as many of the waiting lines as the destination accepts. @returns true when all of them are written */
   function flush(): boolean {
     let next = 0
     try {
@@ -49,7 +55,8 @@ export function createLogDestination(): LogDestination {
         rest = written < rest.length ? rest.subarray(written) : null
       }
     } catch {
-      // EAGAIN: the pipe is full. Any other error may also be temporary: a full disk, or a reader that is replaced.
+      // EAGAIN means that the pipe is full. Any other error may also be temporary, such as a full disk or a reader that
+      // is being replaced.
     }
     lines = next < lines.length ? lines.slice(next) : []
     if (rest === null && dropped > 0) {
@@ -73,7 +80,7 @@ export function createLogDestination(): LogDestination {
 
   return {
     write(line) {
-      // A remainder means that the destination has no room.
+      // Waits when bytes remain, because the destination has no room then.
       if (waiting + line.length > maxWaiting && (rest !== null || !flush())) {
         dropped++
         return

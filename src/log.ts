@@ -40,7 +40,7 @@ export function loggerOptions(level: string, destination?: LogDestination) {
         if (typeof first !== 'object' || first === null) return method.call(this, String(first))
         const line = first instanceof Error ? { err: first } : first
         if (typeof message === 'string') return method.call(this, line, message)
-        // Without a message, pino would use the error's own.
+        // Without this message, pino would write the message of the error.
         return method.call(this, line, ...('err' in line ? ['an error'] : []))
       },
     },
@@ -48,10 +48,10 @@ export function loggerOptions(level: string, destination?: LogDestination) {
 }
 
 /**
- * Returns the loggable form of a thrown value, without any text that can come from a row or a request: it leaves out
- * the message, and the detail, the hint and the context of a Postgres error.
+ * Returns a thrown value for the log, without any text that can come from a row or a request. The message of the error
+ * is left out, and so are the detail, the hint and the context of a Postgres error.
  *
- * @param depth the number of causes above it
+ * @param depth the number of errors of which this value is the nested cause
  */
 export function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: typeof error, stack: '' }
@@ -82,14 +82,17 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   }
 }
 
-/** Returns what distinguishes kinds of failures: the code of an error, or else its type, and its statement. */
+/**
+ * Returns the properties that identify the kind of a failure: the code of the error (its type when it has no code), and
+ * its statement.
+ */
 export function summarizeError(error: unknown): { code: string; statement: string | undefined } {
   if (!(error instanceof Error)) return { code: typeof error, statement: undefined }
   const code = word(Reflect.get(error, 'code')) ?? word(error.name) ?? 'Error'
   return { code, statement: statementIn(Reflect.get(error, 'query')) }
 }
 
-/** Returns the place in the code at which an error was made, or an empty text. */
+/** Returns the place in the code at which an error was created; an empty text when it is unknown. */
 export const stackTop = (error: unknown): string =>
   error instanceof Error ? (framesOf(error).split('\n')[0] ?? '') : ''
 

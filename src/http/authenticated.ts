@@ -35,7 +35,11 @@ export function registerAuthenticated(
   )
 }
 
-/** Answers the methods that a path does not have with 405 (R8). @param config the configuration of the route */
+/**
+ * Answers a request with 405 when the path exists but has no such method (R8).
+ *
+ * @param config the configuration of the route
+ */
 export function refuseOtherMethods(
   scope: FastifyInstance,
   path: string,
@@ -46,7 +50,7 @@ export function refuseOtherMethods(
     method: scope.supportedMethods.filter(method => !methods.includes(method)),
     url: path,
     config,
-    // This is a hook and not in the handler, because the handler runs only after the body is read, and reading the body
+    // A hook answers and not the handler, because the handler runs only after the body is read, and reading the body
     // can fail.
     onRequest: async (_request, reply) => {
       reply.header('Allow', methods.join(', '))

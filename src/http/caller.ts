@@ -81,14 +81,17 @@ export function writeRateHeaders(reply: FastifyReply, limit: number, window: Rat
   reply.header('RateLimit-Reset', secondsLeft(window))
 }
 
-/** Returns a test whether the caller still waits for an answer. */
+/** Returns a function that tells whether the caller still waits for an answer. */
 export function waitsFor({ raw, request }: FastifyReply): () => boolean {
   const { socket } = request.raw
   // Node destroys a response only when all earlier responses on its connection have been sent.
   return () => !raw.writableEnded && !socket.destroyed
 }
 
-/** Returns the secret in `Authorization: Bearer …` (RFC 6750 §2.1; the scheme's name in any case), or null. */
+/**
+ * Returns the secret in `Authorization: Bearer …` (RFC 6750 §2.1; upper and lower case of the scheme's name are the
+ * same), or null.
+ */
 export function bearerSecret(header: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null
 }

@@ -4,8 +4,8 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Reads an address in the formats in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in quotation
- * marks, or IPv4 that is mapped into IPv6.
+ * Reads an address in the formats in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in
+ * quotation marks, or IPv4 that is mapped into IPv6.
  *
  * @returns the address in its canonical form; null for other text, such as `unknown`
  */
@@ -19,7 +19,7 @@ function readAddress(text: string): string | null {
  * Makes Fastify's option `trustProxy`.
  *
  * @param ranges addresses and CIDR ranges
- * @returns a test whether an address, in any format, is in a range
+ * @returns a function that tells whether an address, in any format, is in one of the ranges
  */
 export function trustedProxies(ranges: readonly string[]): (text: string) => boolean {
   const isTrusted = compile([...ranges])
@@ -29,7 +29,10 @@ export function trustedProxies(ranges: readonly string[]): (text: string) => boo
   }
 }
 
-/** The time before which a log gets no further warning, in milliseconds: any client can send the header. */
+/**
+ * The time before which a log gets no further warning, in milliseconds of `performance.now()`. Warnings are limited,
+ * because any client can send the header.
+ */
 const silentUntil = new WeakMap<FastifyBaseLogger, number>()
 
 function warn(log: FastifyBaseLogger, proxy: string, forwarded: unknown, message: string): void {

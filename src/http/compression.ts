@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
 /**
- * The shortest body that is compressed, in bytes, or in characters of a text. A shorter body fits into one packet with
- * its headers, so compression would not make it arrive sooner (docs/performance.md, Compression).
+ * The minimum length of a body that is compressed, in bytes, or for a text in characters. A shorter body fits into one
+ * packet with its headers, so compression would not make it arrive sooner (docs/performance.md, Compression).
  */
 export const minCompressedBytes = 1024
 
@@ -41,7 +41,7 @@ export function codingFor({ headers, raw }: FastifyRequest): string {
  */
 export function compressResponses(scope: FastifyInstance): void {
   scope.addHook('onSend', (request, reply, payload, done) => {
-    // Other payloads are streams or undefined.
+    // Other payloads (streams and undefined) are not compressed here.
     const whole = typeof payload === 'string' || Buffer.isBuffer(payload)
     if (!whole || payload.length < minCompressedBytes) {
       done(null, payload)

@@ -35,8 +35,8 @@ export const unavailable = (cause: unknown) =>
   })
 
 /**
- * The error of a request that is refused because the service has too many. Not logged here: the code that refuses the
- * request counts it for the log.
+ * The error of a request that is refused because the service has too many requests. This error is not logged, because
+ * the code that refuses the request counts it for the log.
  */
 export class OverloadError extends GatewayError {
   constructor() {
@@ -52,7 +52,8 @@ export class OverloadError extends GatewayError {
  */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
-  // Fastify's errors come first: a client's connection that ends has the same code as a database connection that ends.
+  // Errors of Fastify are checked first, because the end of a client's connection and the end of a database connection
+  // have the same code.
   if (error instanceof Error && 'code' in error && 'statusCode' in error) {
     if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
       return new GatewayError('TOO_LARGE', 'The request body is too large.')
@@ -64,7 +65,7 @@ export function toGatewayError(error: unknown): GatewayError {
     }
   }
   if (isOutage(error)) return unavailable(error)
-  // A body of v1, which must not change.
+  // The text is a part of v1, which must not change.
   return new GatewayError('INTERNAL', 'The service failed to answer. The fault has been noted.', { cause: error })
 }
 
@@ -94,14 +95,18 @@ export async function sendError(
     .send(JSON.stringify(toBody(error)))
 }
 
-/** Overload has its own log lines, and a statement that was not sent because its caller is gone is no failure. */
+/**
+ * An overload has its own log lines. When a statement is not sent because its caller has disconnected, nothing has
+ * failed.
+ */
 const isExpected = (error: GatewayError): boolean =>
   error instanceof OverloadError || error.cause instanceof CallerGoneError
 
 /**
- * Writes an error of the service to the log; ignores other errors, for example after a caller disconnected.
+ * Writes an error to the log if the service is the cause; ignores other errors, for example after a caller
+ * disconnected.
  *
- * @param faultMessage the message of the line for an `INTERNAL` error
+ * @param faultMessage the message of the log line when the error is `INTERNAL`
  */
 export function reportFailure(request: FastifyRequest, error: GatewayError, faultMessage = 'request failed'): void {
   const { code, cause = error } = error

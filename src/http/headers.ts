@@ -26,7 +26,7 @@ export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): v
 export const namesMediaType = (accept: string, mediaType: string): boolean =>
   accept.trim() !== '' && new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(mediaType)
 
-/** The media type of bulk exports: a JSON text in each line. */
+/** The media type of bulk exports, which have one JSON text per line. */
 export const lineFormat = 'application/x-ndjson'
 
 /** The media ranges that an export accepts. */
@@ -39,7 +39,8 @@ const admitted = new Set([lineFormat, json, 'application/*', '*/*'])
  */
 export function requireLineHeaders({ headers: { accept = '' } }: FastifyRequest): void {
   const given = accept.trim().toLowerCase() || '*/*'
-  // Without a list of types it returns the ranges without their parameters, which do not matter (R2).
+  // Called without a list of types, the library returns the accepted ranges without their parameters. Parameters do not
+  // matter (R2).
   const ranges = new Negotiator({ headers: { accept: given } }).mediaTypes()
   if (ranges.some(range => admitted.has(range))) return
   throw badInput({ accept: [`The header Accept must name ${lineFormat}.`] })

@@ -4,7 +4,8 @@ import { etagOf, namesEtag } from './etag.ts'
 import { keySetPath } from './paths.ts'
 
 /**
- * Serves the public keys with which a redemption checks tokens (R26, RFC 7517). Reading them needs no token and is not counted.
+ * Serves the public keys with which a redemption checks tokens (R26, RFC 7517). Reading them needs no token and is not
+ * counted.
  *
  * @param published returns the present keys
  */

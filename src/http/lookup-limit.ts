@@ -3,7 +3,9 @@ import { rateLimited } from '../domain/errors.ts'
 import { hashSecret } from '../domain/secret/hash.ts'
 import { networkOf } from './client-address.ts'
 
-/** The maximum number of unknown tokens that a network may send in a window before further look-ups are refused. */
+/**
+ * The number of unknown tokens that a network may send in a window. Then further look-ups for this network are refused.
+ */
 const maxUnknown = 100
 const windowMs = 10_000
 
@@ -14,9 +16,9 @@ const foundMs = 60 * 60_000
 const max = 10_000
 
 /**
- * Limits the look-ups of unknown tokens by network, in memory: each costs a statement, so a flood of them would slow down all
- * other calls. A secret that was found within the last hour is exempt, so a flood does not stop other callers in the same
- * network.
+ * Limits the look-ups of unknown tokens per network, with counts in memory. Each look-up costs a statement, so a flood
+ * of look-ups would slow down all other calls. A secret that was found within the last hour is exempt, so a flood does
+ * not stop other callers in the same network.
  */
 export function createLookupLimit() {
   const unknown = new LRUCache<string, { count: number }>({ max, ttl: windowMs })

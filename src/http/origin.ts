@@ -12,8 +12,8 @@ export function localOrigin({ headers: { host = '' } }: FastifyRequest): string 
 }
 
 /**
- * Returns `localOrigin` of a request that comes from this machine without a proxy; otherwise null. By default nginx before
- * 1.29.7 adds no header and sends its own address as `Host`, but it sends HTTP/1.0, as no browser does.
+ * Returns `localOrigin` of a request that comes from this machine without a proxy; otherwise null. By default nginx
+ * before 1.29.7 adds no header and sends its own address as `Host`, but it sends HTTP/1.0, as no browser does.
  */
 export function directLocalOrigin(request: FastifyRequest): string | null {
   const { socket, headers, raw } = request

@@ -3,7 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type RequestWork, requestChannel } from '../channels.ts'
 import { clientClosedRequest, errorsOf } from './request-count.ts'
 
-/** Publishes each request on its channel. Must be registered before all other hooks, which then run in its async context. */
+/**
+ * Publishes each request on its channel. Must be registered before all other hooks, which then run in its async
+ * context.
+ */
 export function publishRequests(app: FastifyInstance): void {
   app.decorateRequest('inContext')
   app.decorateRequest('countedAs')
@@ -40,7 +43,10 @@ function publishEnd(work: RequestWork, request: FastifyRequest, reply: FastifyRe
   requestChannel.asyncEnd.publish(work)
 }
 
-/** Returns the quota units of a request; a caller exists when the first unit was not refused. */
+/**
+ * Returns the quota units of a request. A request with an active token but without a caller was refused at its first
+ * unit.
+ */
 const quotaOf = (caller: FastifyRequest['caller'] | undefined) =>
   caller
     ? { spent: Math.max(1, caller.cost - caller.rejectedCost), refused: caller.rejectedCost }
@@ -48,9 +54,9 @@ const quotaOf = (caller: FastifyRequest['caller'] | undefined) =>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Runs a function in the async context of the request; set while traces are made. */
+    /** Runs a function in the async context of the request. Defined only when the service makes traces. */
     inContext?: <Result>(run: () => Result) => Result
-    /** The operation in the metrics, when the route has several. */
+    /** The name of the operation in the metrics, when the route has several operations. */
     countedAs?: string
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FieldErrors } from '../domain/errors.ts'
 
-/** Returns whether a parameter has a value: absent, empty and `null` are the same (R4). */
+/** Returns whether a parameter has a value. An empty text and `null` count as absent (R4). */
 const hasValue = (value: unknown): value is string => typeof value === 'string' && value !== '' && value !== 'null'
 
 /** Returns the value of a query parameter: undefined, a string, or an array when it is given twice. */
@@ -21,7 +21,7 @@ export function queryParameter(request: FastifyRequest, name: string, fieldError
 }
 
 /**
- * Reads a query parameter that may be repeated: all its values count (R5).
+ * Reads a query parameter that may be repeated. Returns all values (R5).
  *
  * @returns the values in their order, without empty ones and `null` (R4)
  */

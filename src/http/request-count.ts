@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestCounter, RequestError } from '../domain/token/request-count.ts'
 
-/** The response only reports that the token is not valid; the counts name the reason. */
+/**
+ * The errors in the counts for tokens that are not active. The response only says that the token is not valid, but the
+ * counts name the reason.
+ */
 const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
   expired: { code: 'UNAUTHENTICATED', reason: 'The token has expired.' },
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },
@@ -11,8 +14,9 @@ const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
 export const clientClosedRequest = 499
 
 /**
- * Counts each request that has a token of this service, active or not, with its route's `operation`, its status and
- * its errors. A request that fails because its client left has no error. Must be registered before the transports.
+ * Counts each request that has a token of this service, active or not, with its route's `operation`, its status and its
+ * errors. A request that fails because its client disconnected is counted without an error. Must be registered before
+ * the transports.
  */
 export function registerRequestCounts(app: FastifyInstance, counter: RequestCounter): void {
   app.decorateRequest('bearer')
@@ -31,7 +35,10 @@ export function registerRequestCounts(app: FastifyInstance, counter: RequestCoun
   })
 }
 
-/** Returns the errors of a request as the page of its token shows them: a 401 has its reason there. */
+/**
+ * Returns the errors of a request as the page of the token shows them. For a 401, this is the reason why the token is
+ * not active.
+ */
 export function errorsOf({ bearer, errors = [] }: FastifyRequest): readonly RequestError[] {
   const status = bearer?.status
   return status === 'expired' || status === 'revoked' ? [inactiveTokenErrors[status]] : errors

@@ -8,8 +8,8 @@ import { graphqlPath } from './paths.ts'
 import { errorsOf } from './request-count.ts'
 
 /**
- * The maximum number of lines of refused requests in a second; the others are counted. A flood of them must not fill a
- * disk.
+ * The maximum number of lines for refused requests per second, so that a flood does not fill the disk. Further refused
+ * requests are only counted.
  */
 const maxRefused = 50
 
@@ -32,8 +32,8 @@ export type LogUnrouted = (request: {
 
 /**
  * Writes a line for each request when its response has been sent, or its client has closed the connection: id, method,
- * route, operation, status, duration, token, tenant, address, quota units, and the errors of a refused one.
- * No line has anything that a caller wrote, except ids and a GraphQL operation's name that looks like a name.
+ * route, operation, status, duration, token, tenant, address, quota units, and the errors of a refused one. A line
+ * contains no text of the caller, except ids, and the name of a GraphQL operation if it looks like a name.
  *
  * Must be registered before the transports.
  */
@@ -49,7 +49,8 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
     const isSampled = share === 1 || (share > 0 && Math.random() < share)
     if (!isRefused && !isSampled) return
     if (isRefused && !isSampled) {
-      // Such a request has no separate line: the lines about an outage count it (`failure-log.ts`).
+      // A request that fails because of an outage has no line of its own, because the lines about the outage count it
+      // (`failure-log.ts`).
       if (request.errors?.every(({ code }) => code === 'UNAVAILABLE')) return
       if (!limiter.admits(statusCode)) return
     }
@@ -82,7 +83,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, route: string | 
     method,
     route,
     operation: route === graphqlPath ? safeName(graphqlOperation) : routeOptions.config.operation,
-    // Without headers the client has no answer, and its status is not known yet.
+    // When no headers were sent, the client has no answer, so the request has no status.
     status: reply.raw.headersSent ? reply.statusCode : undefined,
     aborted: isAborted || undefined,
     durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
@@ -103,7 +104,7 @@ function tenantOf({ caller, params }: FastifyRequest): number | undefined {
   return (typeof tenant === 'string' && parseIdentifier(tenant)) || undefined
 }
 
-/** Limits the lines of each second, and writes a line with the number of dropped lines. */
+/** Limits the number of lines per second, and writes a line with the number of dropped lines. */
 function createLimiter(log: FastifyBaseLogger, limit: number) {
   let admitted = 0
   let omitted = 0

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { notFound } from '../domain/errors.ts'
 
 /**
- * Answers unknown paths with 404 (R8) before the body is read, because an invalid body has another error.
+ * Answers unknown paths with 404 (R8). Answers before the body is read, because an invalid body would give another
+ * error.
  *
  * @param noun the noun in the message
  */

@@ -1,4 +1,4 @@
-// The page at `/`: links to the other pages, and how to send a first request.
+// The page at `/`, with links to the other pages and instructions for a first request.
 
 import type { FastifyInstance } from 'fastify'
 import Negotiator from 'negotiator'
@@ -13,7 +13,7 @@ import { type Site, type SitePage, sitePagesOf } from '../pages/site.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
-/** The media ranges that allow text. curl sends the last of these. */
+/** The media ranges that allow text. curl sends the last one. */
 const textRanges = new Set(['text/plain', 'text/*', '*/*'])
 
 /** Returns whether `Accept` allows text. Without the header, every media type is allowed (RFC 9110 §12.5.1). */
@@ -21,8 +21,8 @@ const allowsText = (accept: string | undefined): boolean =>
   new Negotiator({ headers: { accept } }).mediaTypes().some(range => textRanges.has(range))
 
 /**
- * Registers `GET /` and `HEAD /`: a page where `Accept` names `text/html`, its links as text where it allows text, and
- * otherwise 404 like an unknown path (R8).
+ * Registers `GET /` and `HEAD /`. The answer is a page when `Accept` names `text/html`, the links of the page as text
+ * when `Accept` only allows text, and otherwise 404 as for an unknown path (R8).
  */
 export function registerLandingPage(app: FastifyInstance, config: Config, site: Site): void {
   app.get('/', (request, reply) => {

@@ -1,5 +1,6 @@
 /**
- * Fetches like `fetch`, but bounds the size of the body, which a server may never end. The returned body is complete.
+ * Fetches like `fetch`, but limits the size of the body, because a server may send a body without end. The returned
+ * body is complete.
  *
  * @param maxBytes the maximum number of bytes of the body, decompressed
  * @throws Error when the body is longer; the errors of `fetch`

@@ -13,8 +13,8 @@ export const clockSkew = 300
 const maxAnswerBytes = 1_000_000
 
 /**
- * Reads the provider's metadata (OpenID Connect Discovery), with its present keys: an ID token signed with a rotated key is
- * accepted. The issuer may be configured with or without its last slash.
+ * Reads the provider's metadata (OpenID Connect Discovery), with its present keys: an ID token signed with a rotated
+ * key is accepted. The issuer may be configured with or without its last slash.
  *
  * @throws errors of openid-client
  */
@@ -30,7 +30,7 @@ export function discoverProvider({ issuer, clientId, clientSecret }: NonNullable
     },
     execute: [
       client.enableNonRepudiationChecks,
-      // The configuration accepts plain http only for this machine.
+      // Plain http is allowed here, because the configuration accepts it only for this machine.
       ...(issuer.protocol === 'http:' ? [client.allowInsecureRequests] : []),
     ],
   }
@@ -42,13 +42,16 @@ export function discoverProvider({ issuer, clientId, clientSecret }: NonNullable
   })
 }
 
-/** The codes of connections that fail until the set-up changes: a certificate is not trusted, or a host name does not exist. */
+/**
+ * The error codes of connections that fail until an operator changes something: a certificate is not trusted, or a host
+ * name does not exist.
+ */
 const permanentErrorCodes = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)|_SIGNATURE$|^ENOTFOUND$/
 
 /**
- * Returns the kind of a failure. `invalid`: the provider rejected the sign-in, or its response is not signed, dated or
- * addressed as it must be. `temporary`: it did not answer in time, or with 429, a 5xx status or `temporarily_unavailable`.
- * `refused`: every sign-in fails.
+ * Returns the kind of a failure. `invalid`: the provider rejected the sign-in, or the signature, the time or the
+ * audience of its response is wrong. `temporary`: the provider did not answer in time, or answered with 429, a 5xx
+ * status or `temporarily_unavailable`. `refused`: every sign-in fails.
  */
 export function failureKindOf(error: unknown): 'invalid' | 'temporary' | 'refused' {
   if (error instanceof client.AuthorizationResponseError) return isUnavailable(error) ? 'temporary' : 'invalid'
@@ -70,7 +73,7 @@ export function failureKindOf(error: unknown): 'invalid' | 'temporary' | 'refuse
 
 const isUnavailable = ({ error }: { error: string }) => error === 'temporarily_unavailable'
 
-/** The cause of oauth4webapi when the metadata do not list the algorithm of an ID token. */
+/** The cause that oauth4webapi reports when the metadata does not list the algorithm of an ID token. */
 const UnlistedAlgorithm = z.object({ cause: z.object({ header: z.object({}), reason: z.string() }) })
 
 /**

@@ -3,13 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OverloadError } from '../errors.ts'
 import { hasBody } from '../text-body.ts'
 
-/** The share of requests for one operation: by default 120, as many as a token may send in a minute. */
+/**
+ * The maximum share of requests under way that may be for one operation. By default this is 120 requests, as many as a
+ * token may send in a minute.
+ */
 const shareOfOperation = 0.75
 
 /**
  * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has too many requests. The
- * limit is `max` requests under way, and three quarters of `max` for one operation. So a locked table does not delay
- * the operations that do not need it. The scope must have `holdRefusal`.
+ * limit is `max` requests under way, and three quarters of `max` for one operation, so that operations that wait for a
+ * locked table leave room for other operations. The scope must have `holdRefusal`.
  *
  * @returns a function that waits until no request is under way, for at most a limit in milliseconds
  */
@@ -36,7 +39,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
   function refuse({ raw }: FastifyRequest, reply: FastifyReply, done: (error: Error) => void): void {
     if (refused++ === 0) setTimeout(report, 1000).unref()
     scope.holdRefusal(() => {
-      // The deadline has passed, or the caller is gone.
+      // The deadline has passed, or the caller has disconnected.
       if (!reply.sent && !raw.socket.destroyed) done(new OverloadError())
     })
   }
@@ -97,7 +100,9 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set while the request is under way; `arriving` while its body arrives, when it does not count. */
+    /**
+     * Set while the request is under way; `arriving` while its body arrives. A request in this state is not counted.
+     */
     admitted?: { operation: string; arriving: boolean } | undefined
     /** Ends the admission of a request whose answer is ready. */
     endAdmission?(): void

@@ -2,7 +2,10 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { hasRequest } from './pipelining.ts'
 
-/** The share of the limit that causes a warning, and the minimum time between two warnings, in milliseconds. */
+/**
+ * A warning is logged when the connections reach this share of the limit. `interval` is the minimum time between two
+ * warnings, in milliseconds.
+ */
 const warning = { share: 0.8, interval: 60_000 }
 
 /**

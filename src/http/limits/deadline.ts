@@ -21,7 +21,7 @@ export function enforceDeadline(app: FastifyInstance, { answer, body }: typeof r
     reply.log = logLateResults(app, reply)
   }
   const giveUp = (reply: FastifyReply) => fail(reply, unavailable(new Error(`no answer in ${answer} ms`)))
-  /** When no handler has begun to read the body, the service is late, not the caller. */
+  /** When the service has not begun to read the body, the service and not the caller is too slow. */
   const awaitBody = (request: FastifyRequest, reply: FastifyReply) => {
     const { complete, readableFlowing } = request.raw
     if (complete || readableFlowing === null) giveUp(reply)
@@ -52,7 +52,7 @@ const logLateResults = ({ failureLog }: FastifyInstance, { log, request }: Fasti
   Object.assign(Object.create(log), {
     warn() {},
     error({ err }: { err: unknown }) {
-      // The deadline has answered the call, so its remaining statements are not sent.
+      // The deadline has answered the request, so the remaining statements of the request are not sent.
       if (err instanceof CallerGoneError) return
       failureLog.report({ error: err, message: 'failed late', kind: isOutage(err) ? 'outage' : 'fault', request })
     },

@@ -6,13 +6,21 @@ import type { FastifyInstance } from 'fastify'
 import { closeAfterResponse } from './lingering-close.ts'
 import { hasRequest, hasWaitingRequests } from './pipelining.ts'
 
-/** The time for which an idle connection stays open, in milliseconds: the answer to a next request can close it. */
+/**
+ * The time for which an idle connection stays open, in milliseconds. If a request arrives in this time, its answer
+ * closes the connection.
+ */
 const idleGraceMs = 500
 
-/** The time that requests under way may take after the listener closes, in milliseconds: longer than their deadline. */
+/**
+ * The maximum time for requests under way after the listener closes, in milliseconds. It is longer than their deadline.
+ */
 const requestsTimeoutMs = 5_500
 
-/** The maximum number of turns of the event loop that accept waiting connections before listening stops. */
+/**
+ * The maximum number of turns of the event loop in which waiting connections are accepted before the service stops
+ * listening.
+ */
 const maxAcceptTurns = 1_000
 
 /** Returns the state of a running service that a stop needs. */
@@ -46,7 +54,8 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
  * connection. Then it stops listening. Idle connections are closed half a second after the beginning at the earliest.
  *
  * @param delay the time for which the service still accepts connections, in milliseconds
- * @returns when no connection is left; after 5.5 seconds without listening the others are reset
+ * @returns a promise that resolves when no connection is left. Connections that are open 5.5 seconds after the end of
+ *   listening are reset
  */
 export async function drain(app: FastifyInstance, draining: Draining, delay: number): Promise<void> {
   const { server } = app
@@ -74,7 +83,10 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   clearTimeout(limit)
 }
 
-/** Waits for a turn that accepts no connection: closing the socket would reset waiting connections. */
+/**
+ * Waits for a turn of the event loop in which no connection is accepted, because closing the socket would reset waiting
+ * connections.
+ */
 async function emptyAcceptQueue(draining: Draining): Promise<void> {
   for (let turns = 0, before = -1; before !== draining.accepted && turns < maxAcceptTurns; turns++) {
     before = draining.accepted

@@ -1,7 +1,9 @@
 /** The minimum and the maximum wait of a refusal, in milliseconds, both below the deadline of an answer. */
 const waitMs = { min: 500, max: 4_000 }
 
-/** The time between two refusals, in milliseconds, as long as no refusal waits longer than the shortest wait. */
+/**
+ * The time between two refusals, in milliseconds, while few refusals wait. It becomes shorter when more refusals wait.
+ */
 const gapMs = 1
 
 /** The maximum number of refusals that wait. Each waiting refusal keeps a connection and some kilobytes. */
@@ -10,8 +12,8 @@ const maxWaiting = 20_000
 const intervalMs = 20
 
 /**
- * Makes a function that holds a refusal before it is sent: for half a second, or longer above some 1,000 refusals a
- * second. Without this delay, callers that retry immediately use up the processor.
+ * Creates a function that delays a refusal by half a second, or by more when there are more than some 1,000 refusals
+ * per second. Without this delay, callers that retry immediately use up the processor.
  *
  * @param isStopping returns true when the service is about to stop, so that no refusal waits
  * @returns a function that runs `send` in order after 0.5 to 4 s, or immediately when too many wait

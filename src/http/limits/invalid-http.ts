@@ -51,8 +51,8 @@ const hostValue = /^(\[[\da-f:.]+\]|([\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(:\d*)?$/i
 const invalidTarget = /#|^https?:\/\/([:/?]|$)/i
 
 /**
- * Answers requests that Node's parser accepts, but RFC 9112 does not, with 400, and closes their connections: a proxy
- * before the service may read them as another request, or as two.
+ * Answers requests that Node's parser accepts, but RFC 9112 forbids, with 400, and closes their connections: a proxy in
+ * front of the service may read such a request as another request, or as two requests.
  */
 export function refuseInvalidHttp(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {

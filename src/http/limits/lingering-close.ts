@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /**
- * The time that a connection is read after its last response, in milliseconds, so that the client can read the
- * response.
+ * The time for which a connection is still read after its last response, in milliseconds, so that the client can read
+ * the response.
  */
 const lingerTime = 2_000
 
@@ -14,7 +14,7 @@ const lingerTime = 2_000
  */
 export function closeUnfinishedRequests(app: FastifyInstance): void {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    // An injected request has no `complete`.
+    // A request of Fastify's `inject` has no property `complete`.
     if (raw.complete !== false) {
       done(null, payload)
       return
@@ -24,8 +24,8 @@ export function closeUnfinishedRequests(app: FastifyInstance): void {
       if (!raw.complete) {
         reply.header('Connection', 'close')
         const { socket } = raw
-        // Node calls this after the last response and would destroy the socket. With unread bytes that sends a reset,
-        // which can delete the response before the client has read it.
+        // Node calls this function after the last response, and would destroy the socket in it. If the socket has
+        // unread bytes, destroying it sends a reset, which can delete the response before the client has read it.
         socket.destroySoon = () => {
           raw.resume()
           closeLingering(socket)
@@ -51,8 +51,8 @@ export function closeAfterResponse(reply: FastifyReply): void {
  */
 export function closeLingering(socket: Socket): void {
   socket.end()
-  // Bytes that still arrive are not parsed: parsing costs far more and might find another request. The listeners go one
-  // tick later, because Node first has to resume a socket that it paused while the body was not read.
+  // Bytes that still arrive are not parsed: parsing costs far more and might find another request. The listeners are
+  // removed one tick later, because Node first has to resume a socket that it paused while the body was not read.
   socket.resume()
   setImmediate(() => socket.removeAllListeners('data').on('data', () => {}))
   const timer = setTimeout(() => socket.destroy(), lingerTime).unref()

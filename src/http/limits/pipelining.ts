@@ -5,7 +5,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The maximum number of requests of a connection that may wait behind the request under way. Each keeps some 6 kB. */
+/**
+ * The maximum number of requests of a connection that may wait behind the request under way. Each waiting request takes
+ * some 6 kB.
+ */
 const maxWaiting = 100
 
 /** The requests that wait behind the running one; no entry for a connection without a request. */

@@ -1,11 +1,11 @@
-/** Time limits, in milliseconds, for callers that send or read nothing: they end the connection. */
+/** Time limits, in milliseconds, after which a connection is closed because the caller sends or reads nothing. */
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * The limits of requests, which `deadline.ts` enforces: `answer` from the arrival of the whole request to the beginning of
- * its answer, `body` from the arrival of the head to the arrival of the body.
+ * The limits of requests, which `deadline.ts` enforces: `answer` from the arrival of the whole request to the beginning
+ * of its answer, `body` from the arrival of the head to the arrival of the body.
  */
 export const requestDeadlines = { answer: 4_800, body: 8_000 }
 
@@ -13,14 +13,14 @@ export const requestDeadlines = { answer: 4_800, body: 8_000 }
 export const connectionLimits = {
   // Longer than load balancers keep idle connections open (60 s), so that the load balancer closes a connection first.
   keepAliveTimeout: 72_000,
-  // A connection with a request or an unread answer on which no byte moves. Node checks only at the end of each
-  // interval, so this takes up to twice as long.
+  // The limit for a connection that has a request or an unread answer, and on which no byte moves. Node checks at the
+  // end of each such interval, so closing takes up to twice this time.
   connectionTimeout: 30_000,
   requestTimeout: 20_000,
   http: {
     headersTimeout: 10_000,
     connectionsCheckingInterval: 2_000,
-    // Node's own refusal lacks our headers (R17): `invalid-http.ts` checks the header instead.
+    // Off, because Node's own refusal has no headers of ours (R17): `invalid-http.ts` checks the `Host` header instead.
     requireHostHeader: false,
   },
 } as const
@@ -29,8 +29,8 @@ export const connectionLimits = {
 const closeTimeoutMs = 5_000
 
 /**
- * Closes connections on which no byte moves. A caller that does not read its answers gets a reset: the kernel would keep
- * the answers for it, some megabytes for each connection.
+ * Closes connections on which no byte moves. A connection of a caller that does not read its answers is reset, because
+ * the kernel would otherwise keep some megabytes of answers for it.
  */
 export function closeSilentConnections({ server }: FastifyInstance): void {
   server.on('timeout', (socket: Socket) => {
