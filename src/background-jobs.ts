@@ -19,7 +19,7 @@ const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** The time that jobs and the last writes may take when the service is closed, in milliseconds. */
+/** The maximum wait for running jobs and for the last writes when the service is closed, in milliseconds. */
 const closeLimit = second
 
 interface JobOptions {
@@ -36,8 +36,8 @@ interface JobOptions {
 /**
  * Runs the background jobs until the service is closed. A job that fails is logged and runs again after its interval.
  *
- * @param pool the service's pool. It may be ended once `app` is closed, because no job runs then
- * @returns after the first checks of readiness and of the server, whether they fail or not
+ * @param pool the service's pool. The caller may end the pool once `app` is closed, because no job runs then
+ * @returns a promise that resolves after the first checks of readiness and of the server, even when a check fails
  */
 export async function registerBackgroundJobs(
   app: FastifyInstance,
@@ -58,7 +58,7 @@ export async function registerBackgroundJobs(
     return done
   }
 
-  /** Runs a job after each interval, in milliseconds. @returns a function that runs it immediately */
+  /** Runs a job after each interval, in milliseconds. @returns a function that runs the job immediately */
   const every = (interval: number, name: string, job: () => Promise<unknown>) => {
     const run = () => start(name, job)
     timers.push(setInterval(run, interval).unref())

@@ -2,13 +2,14 @@
  * The channels on which the service publishes its work, for metrics and traces (`node:diagnostics_channel`). Publishers
  * do nothing while a channel has no subscriber.
  *
- * Work has a tracing channel. Its message is one object, published on `start` in the async context in which the work
- * runs (`bindStore`), and on `asyncEnd` with the optional properties, when the work has ended or failed.
+ * Work with a duration has a tracing channel, and one object as its message. The object is published on `start`, in the
+ * async context in which the work runs (`bindStore`). It is published again on `asyncEnd`, with its optional properties
+ * set, when the work has ended or failed.
  */
 import { type Channel, type ChannelListener, tracingChannel } from 'node:diagnostics_channel'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request, from its head to the end of its answer. */
+/** A request, from the arrival of its head to the end of its answer. */
 export interface RequestWork {
   readonly method: string
   /** The path of the route with the names of its parameters; undefined without a route. */
@@ -19,7 +20,7 @@ export interface RequestWork {
   /** 499 when the caller left before the answer. */
   status?: number
   seconds?: number
-  /** The codes of its errors; undefined without errors. */
+  /** The codes of the errors in the answer; undefined without errors. */
   errors?: ReadonlySet<string>
   /** Quota units (R28), when the request had an active token. */
   quota?: { spent: number; refused: number }
@@ -36,18 +37,20 @@ export interface OperationWork {
 export interface PoolUse {
   readonly name: string
   readonly connections: number
-  /** Statements that are sent, or that wait in the driver. */
+  /** The number of statements that were sent or that wait in the driver. */
   busy: number
 }
 
 /** One SQL statement, from the call until its rows arrive. Statements of transactions are not published. */
 export interface StatementWork {
-  /** The name in its leading comment, such as `voucher.list`; null without a comment. */
+  /** The name in the statement's leading comment, such as `voucher.list`; null without a comment. */
   readonly name: string | null
   readonly pool: PoolUse
   /** The time that the statement waited in the queue; undefined when it was sent immediately. */
   secondsWaited?: number
-  /** The time from the sending of the statement to its rows; undefined when the statement was not sent. */
+  /**
+   * The time from the sending of the statement to the arrival of its rows; undefined when the statement was not sent.
+   */
   seconds?: number
   error?: unknown
 }
@@ -56,7 +59,10 @@ export interface StatementWork {
 export interface StepWork {
   /** The start of the work, in milliseconds since 1970. */
   readonly startedAt: number
-  /** `keys` is null in the first fill. `more` is true when more keys wait, and null when there was none to evaluate. */
+  /**
+   * `keys` is the number of evaluated keys, or null in the first fill. `more` is true when more keys wait, and null
+   * when there was no key to evaluate.
+   */
   result?: { keys: number | null; more: boolean | null }
   error?: unknown
 }
@@ -85,8 +91,9 @@ export const stepChannel = tracingChannel<unknown, StepWork>('voucher-gateway:st
 /** An event stream, until its connection is closed. */
 export const streamChannel = tracingChannel<unknown, object>('voucher-gateway:stream')
 export const exportChannel = tracingChannel<unknown, ExportWork>('voucher-gateway:export')
-// Events without an end use `start` of a tracing channel, because Node's type of `channel()` has no message type.
-/** A request that Node's parser refused with this code: no route sees it. */
+// Events without a duration use the `start` of a tracing channel, because Node's type of `channel()` has no message
+// type.
+/** A request that Node's parser refused with this code. No route sees such a request. */
 export const { start: unparsedRequestChannel } = tracingChannel<unknown, { code: string }>(
   'voucher-gateway:unparsed-request',
 )

@@ -3,7 +3,7 @@ import { findFewFiles } from './process-limits.ts'
 import { describeReason } from './reasons.ts'
 
 const problem = findFewFiles()
-// Imported after the check, because Node opens the files of many modules at a time.
+// Imported after the check of the file limit, because Node opens the files of many modules at the same time.
 if (problem === null) await import('./cli/program.ts')
 else {
   console.error(describeReason(problem))

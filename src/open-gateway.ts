@@ -1,4 +1,4 @@
-/** Opens the parts of the service that all requests share, by the configuration. */
+/** Opens the parts of the service that all requests share, as the configuration says. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -24,13 +24,15 @@ import { createTenantScope } from './domain/token/scope.ts'
 import type { Gateway } from './graphql/context.ts'
 import { connectRedis, createRedisCounter } from './redis.ts'
 
-/** The time that counting in a shared store may take before this process counts in its memory, in milliseconds. */
+/**
+ * The maximum wait for a count in a shared store, in milliseconds. After it, this process counts in its own memory.
+ */
 const timeLimits = { redis: 50, postgres: 100 }
 
-/** The time that a start waits for Redis, in milliseconds. */
+/** The maximum wait for Redis at the start, in milliseconds. */
 const connectTimeout = 1000
 
-/** The time that closing waits for the store, in milliseconds. */
+/** The maximum wait for the shared store when the service is closed, in milliseconds. */
 const closeTimeout = 500
 
 /**
@@ -93,8 +95,8 @@ export async function openGateway(
  *
  * @param pool the service's pool
  * @param ratePool the connection for counting in PostgreSQL; the caller ends it after the counter is closed
- * @returns the counter, and `close`, which shares this process's own counts, and closes connections to Redis, within
- *   0.5 s
+ * @returns the counter, and `close`, which within 0.5 s writes this process's own counts to the store, and closes the
+ *   connections to Redis
  */
 async function openRateCounter(config: Config, pool: Pool, ratePool: Pool, log: FastifyBaseLogger) {
   // The configuration is invalid with REDIS_URL and another store.
@@ -128,7 +130,7 @@ async function openSharedCounter(store: keyof typeof timeLimits, count: CountCal
   return {
     counter,
     async close() {
-      // An error is ignored: the service only waits for the end of the attempt.
+      // An error is ignored, because the service only waits until the attempt has ended.
       await Promise.race([counter.share().catch(() => {}), pause(closeTimeout, undefined, { ref: false })])
       counter.close()
     },

@@ -4,16 +4,22 @@ import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config/config.ts'
 import { type Reason, ReasonError, reason } from './reasons.ts'
 
-/** The files that are open while Node loads the modules of `serve`: some 200, and a reserve. */
+/** The number of files that are open while Node loads the modules of `serve`: some 200, and a reserve. */
 const moduleFiles = 256
 
-/** The files of a process without connections (log, event loop, files that it reads), and of each worker. */
+/**
+ * The number of open files of a process without connections (log, event loop, files that it reads), and the number per
+ * worker in the primary.
+ */
 const files = { own: 64, worker: 4 }
 
-/** The heap for the start, and for each request under way, in MiB, without V8's young generation. */
+/** The heap that the start needs, and the heap per request under way, in MiB, both without V8's young generation. */
 const heap = { start: 48, request: 0.1 }
 
-/** The young generation, in MiB, which V8 counts in the limit of the heap: more from V8 13 (Node 24) on. */
+/**
+ * The size of the young generation, in MiB, which V8 includes in the limit of the heap. It is larger from V8 13 (Node
+ * 24) on.
+ */
 const youngHeap = Number.parseInt(process.versions.v8, 10) < 13 ? 48 : 192
 
 /** Returns the maximum number of open files of this process; Infinity when it is unknown. */
@@ -22,13 +28,20 @@ function openFileLimit(): number {
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY)
 }
 
-/** Files that are not available for connections of callers; docs/scaling.md counts the connections to the database. */
+/**
+ * The number of open files that are not available for connections of callers. docs/scaling.md says how many connections
+ * to the database are among them.
+ */
 const reservedFiles = (databasePool: number) => files.own + Math.ceil(1.3 * databasePool) + 12
 
 /** Returns the maximum number of callers' connections. */
 export const connectionLimit = (databasePool: number): number => openFileLimit() - reservedFiles(databasePool)
 
-/** Returns a reason when the limit of open files is too low; otherwise null. @param use the purpose of the files */
+/**
+ * Returns a reason when the limit of open files is lower than the number needed; otherwise null.
+ *
+ * @param use the purpose of the files
+ */
 export function findFewFiles(needed = moduleFiles, use = 'to load its code'): Reason | null {
   const limit = openFileLimit()
   return limit >= needed ? null : reason('FILES_TOO_FEW', { limit, needed, use })
@@ -37,7 +50,7 @@ export function findFewFiles(needed = moduleFiles, use = 'to load its code'): Re
 /**
  * Checks that the service can answer `MAX_REQUESTS` requests at a time. Workers have the limits of their primary.
  *
- * @param workers the number of processes that answer requests; with 1 only this process
+ * @param workers the number of processes that answer requests; 1 when only this process does
  * @throws ReasonError with the limit, the need, and the remedy
  */
 export function requireProcessLimits({ maxRequests, databasePool }: Config, workers: number): void {

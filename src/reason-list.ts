@@ -1,6 +1,6 @@
 /**
  * The closed list of reasons: the problems of a start, of a running service, and of its database. The first line of
- * each is the message, the second is the action; a name in braces stands for a fact.
+ * each reason is the message, and the second line is the action. A name in braces stands for a fact.
  */
 
 /** The reasons of the level `error`. */

@@ -1,10 +1,13 @@
 /** Reasons: the problems of a start, of a running service, and of its database, with their remedies. */
 import { errors, reasonList } from './reason-list.ts'
 
-/** An `error` makes requests or changes of records fail. A `warning` may lead to that later. */
+/** An `error` makes requests or changes of records fail. A `warning` may lead to failures later. */
 type Level = 'error' | 'warning'
 
-/** A problem and its remedy. A caller of `/readyz` may read both, so they have no secret and no value of a record. */
+/**
+ * A problem and its remedy. Callers of `/readyz` can read both texts, so the texts contain no secret and no value of a
+ * record.
+ */
 export interface Reason {
   code: ReasonCode
   level: Level

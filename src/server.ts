@@ -44,7 +44,7 @@ interface ServerOptions {
   health?: Pool
   /** The connection for counting rates; default: `pool`. */
   rates?: Pool
-  /** The connections to each standby; default: there is none. */
+  /** The connections to each standby; default: no standby. */
   standbys?: readonly StandbyPools[]
   /** Connections of the owner of staged tables; needed only with a platform on another server. */
   owner?: Pool
@@ -66,7 +66,8 @@ interface ServerOptions {
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, pool, health: healthPool = pool, rates = pool, standbys = [], owner, log } = options
   const { role = null, demoToken = null, demoPlatform = null } = options
-  // With PUBLIC_URL, other machines may reach the demo through a proxy, which may hide them.
+  // With PUBLIC_URL the demo has no such sign-in: a proxy may let other machines reach it, and may hide their
+  // addresses.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const till = shownToken === null ? null : demoPlatform
   const site = describeSite(config, shownToken !== null, till !== null)
@@ -80,7 +81,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     app.failureLog.report({ error, message: 'failed: send webhooks', kind: isOutage(error) ? 'outage' : 'job' }),
   )
   app.addHook('onClose', async () => {
-    // First, because the sender may wait for the feed.
+    // Closed first, because the sender may wait for the feed.
     gateway.feed.close()
     await webhooks.close()
   })

@@ -20,10 +20,13 @@ import {
 import { operationChannel, requestChannel, statementChannel, stepChannel, subscribe } from './channels.ts'
 import { safeName, summarizeError } from './log.ts'
 
-/** Makes spans from now on if an SDK is registered; otherwise it subscribes to nothing, so traces cost nothing. */
+/**
+ * Makes spans from now on if an SDK is registered. Without an SDK, it subscribes to no channel, so that tracing costs
+ * nothing.
+ */
 export function startTracing(): void {
   const tracer = trace.getTracer('voucher-gateway')
-  // The API returns a proxy while there is no provider.
+  // The API returns a proxy as long as no provider is registered.
   if (tracer instanceof ProxyTracer) return
 
   follow(requestChannel, {
@@ -57,7 +60,7 @@ export function startTracing(): void {
     },
   })
   subscribe(stepChannel.asyncEnd, ({ startedAt: startTime, result }) => {
-    // Most steps find no keys, and have no span. The log has the steps that fail.
+    // Most steps find no keys, and have no span. Failed steps are in the log.
     if (!result?.keys) return
     tracer.startSpan('step', { startTime, attributes: { 'vgw.step.keys': result.keys } }).end()
   })
@@ -66,7 +69,9 @@ export function startTracing(): void {
 interface SpanMaker<Work> {
   /** Starts a span in the context of the caller; null when this work has no span. */
   start(work: Work): Span | null
-  /** Adds the attributes that are known at the end. The error is added anyway. */
+  /**
+   * Adds the attributes that are known when the work has ended. An error is always added, even without this function.
+   */
   end?(span: Span, work: Work): void
 }
 
@@ -102,14 +107,16 @@ function fail(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', type)
 }
 
-/** Returns the fields of a log line that lead to its trace; none when the trace is not recorded. */
+/** Returns the fields of a log line that identify its trace; no fields when the trace is not recorded. */
 export function traceFields(): { traceId?: string } {
-  // The span of a request has ended when its line is written.
+  // The span of a request is no longer active when the log line of the request is written.
   const { traceId, traceFlags } = trace.getActiveSpan()?.spanContext() ?? INVALID_SPAN_CONTEXT
   return traceFlags & TraceFlags.SAMPLED ? { traceId } : {}
 }
 
-/** Returns the headers of a request to another service with the headers that continue the trace (W3C Trace Context). */
+/**
+ * Returns the given headers together with the headers that continue the trace in another service (W3C Trace Context).
+ */
 export function withTraceparent(headers: HeadersInit | undefined): Headers {
   const traced = new Headers(headers)
   propagation.inject(context.active(), traced, { set: (carrier, name, value) => carrier.set(name, value) })

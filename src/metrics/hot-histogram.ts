@@ -1,13 +1,18 @@
 import { Histogram, type HistogramConfiguration } from 'prom-client'
 
-/** One or two labels, and bounds in seconds, the lowest first. */
+/**
+ * The description of a histogram with one or two labels. The bounds of its buckets are in seconds, the lowest first.
+ */
 type Description = Required<
   Pick<HistogramConfiguration<string>, 'name' | 'help' | 'labelNames' | 'buckets' | 'registers'>
 >
 
 interface Series {
   labels: Record<string, string>
-  /** The count of each bucket, without lower buckets. The last bucket is above all bounds. */
+  /**
+   * The number of values in each bucket, without the values of lower buckets. The last bucket has the values above all
+   * bounds.
+   */
   counts: number[]
   sum: number
 }
@@ -25,7 +30,11 @@ export class HotHistogram extends Histogram {
     this.#described = described
   }
 
-  /** Observes a value, in seconds, of a series. @param first its labels, in the order of `labelNames` */
+  /**
+   * Observes a value, in seconds, of a series.
+   *
+   * @param first the first label of the series; further labels follow in the order of `labelNames`
+   */
   add(value: number, first: string, second = ''): void {
     const key = second === '' ? first : `${first} ${second}`
     const series = this.#series.get(key) ?? this.#addSeries(key, [first, second])

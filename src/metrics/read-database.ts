@@ -8,14 +8,15 @@ import { readStepState } from '../projection/step-state.ts'
 import { readLag } from '../staging/subscription.ts'
 import * as metrics from './registry.ts'
 
-/** The longest wait of a scrape for the database, in milliseconds. */
+/** The maximum wait of a scrape for the database, in milliseconds. */
 const timeLimitMs = 1_000
 
 /**
  * Creates the reader of the metrics of the database.
  *
  * @param report receives the error of a read that failed
- * @returns a function that reads them as text; a value that is not known within a second is absent
+ * @returns a function that reads the metrics as text. A value that the database does not return within a second is left
+ *   out
  */
 export function createDatabaseReader(sql: Sql, report: (error: unknown) => void): () => Promise<string> {
   const read = coalesceReads(async () => {

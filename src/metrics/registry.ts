@@ -1,13 +1,16 @@
-/** The metrics, with their descriptions (`docs/metrics.md` shows them). No label has a text of a caller. */
+/** The metrics, with their descriptions (`docs/metrics.md` shows them). No label contains text that a caller sent. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { PoolUse } from '../channels.ts'
 import type { CheckReadiness } from '../doctor/health.ts'
 import { HotHistogram } from './hot-histogram.ts'
 
-/** The metrics of this process. They are summed over processes, unless a metric has another aggregator. */
+/**
+ * The metrics of this process. With several processes, the values of a metric are added up, unless the metric has
+ * another aggregator.
+ */
 export const processRegistry = new Registry()
 
-/** Facts of the database, which are the same for all processes. */
+/** The metrics of the database, which are the same in all processes. */
 export const databaseRegistry = new Registry()
 
 const registers = [processRegistry]
@@ -17,7 +20,7 @@ const counter = <Label extends string>(name: string, help: string, ...labelNames
 const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
 const databaseGauge = (name: string, help: string) => new Gauge({ name, help, registers: [databaseRegistry] })
 
-/** Bounds in seconds: a statement and a request end within five. */
+/** The bounds of the buckets, in seconds. A statement or a request ends within 5 s. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 export const requestSeconds = new HotHistogram({
@@ -54,7 +57,7 @@ export const poolWaitSeconds = new HotHistogram({
   ...{ buckets, registers },
 })
 
-/** The pools that have sent a statement. */
+/** The pools that have sent a statement. Their gauges are read at each scrape. */
 export const pools = new Set<PoolUse>()
 
 function gaugeOfPools(name: string, help: string, read: (pool: PoolUse) => number): void {
@@ -69,7 +72,7 @@ function gaugeOfPools(name: string, help: string, read: (pool: PoolUse) => numbe
 }
 
 gaugeOfPools('vgw_pool_connections', 'Most connections that the pool opens.', ({ connections }) => connections)
-// Statements for which the pool has no free connection wait in the driver.
+// When all connections of a pool are busy, further statements wait in the driver.
 gaugeOfPools('vgw_pool_busy', 'Connections that run a statement.', ({ busy, connections }) =>
   Math.min(busy, connections),
 )
@@ -217,12 +220,12 @@ export const webhookLag = databaseGauge(
 /** Registers the metrics of Node: event loop, memory, garbage collection. They are measured from now on. */
 export function measureProcess(): void {
   collectDefaultMetrics({ register: processRegistry })
-  // These gauges are named like counters.
+  // Removes these gauges, because their names look like the names of counters.
   for (const noun of ['handles', 'requests', 'resources'])
     processRegistry.removeSingleMetric(`nodejs_active_${noun}_total`)
 }
 
-/** Sets a gauge without labels, or makes it absent. */
+/** Sets a gauge without labels. When the value is unknown, removes the gauge from the metrics. */
 export const setOrRemove = (gauge: Gauge, value: number | null | undefined): void =>
   value == null ? gauge.remove() : gauge.set(value)
 

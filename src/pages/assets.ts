@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { assetsPath } from '../http/paths.ts'
 import { compressedFile } from './compressed-file.ts'
 
-/** The build puts the files here: the same folder for the sources and for `dist`. */
+/** The folder into which the build puts the files. The path is right both from the sources and from `dist`. */
 const folder = new URL('../../dist/assets/', import.meta.url)
 
 const types: Record<string, string> = {
@@ -17,7 +17,7 @@ const types: Record<string, string> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** The files that browsers and crawlers ask for at a fixed address. */
+/** The files that browsers and crawlers request at a fixed path. */
 const fixed: readonly string[] = ['favicon.ico', 'robots.txt']
 
 /**

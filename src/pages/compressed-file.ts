@@ -8,9 +8,9 @@ import { etagOf, namesEtag } from '../http/etag.ts'
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
 /**
- * Makes the handler of a large file. The file is loaded and compressed at its first request, in the threads of Node's
- * pool. Each request gets the encoding that `Accept-Encoding` asks for, or 304 when `If-None-Match` has the file's
- * `ETag`.
+ * Creates the handler that serves a large file. The file is loaded and compressed at its first request, in the threads
+ * of Node's pool. Each request gets the encoding that `Accept-Encoding` asks for, or 304 when `If-None-Match` has the
+ * file's `ETag`.
  *
  * @param type its media type
  */

@@ -13,9 +13,9 @@ export interface HtmlPageProps extends SiteHeaderProps {
   title: string
   /** The text in search engines and previews of links; default: the purpose of the service. */
   description?: string | undefined
-  /** The names of its style sheets, after the sheet of all pages; default: `base`. */
+  /** The names of the page's style sheets, which are loaded after the style sheet of all pages; default: `base`. */
   styles?: string[]
-  /** The names of its modules, which run after the scripts in `head`; default: none. */
+  /** The names of the page's script modules, which run after the scripts in `head`; default: none. */
   modules?: string[]
   /** Further elements of its HTML head. */
   head?: ComponentChildren
@@ -63,7 +63,7 @@ export const renderPage = (page: JSX.Element): string => `<!doctype html>${rende
 export const sendHtml = (reply: FastifyReply, page: JSX.Element): FastifyReply =>
   reply.type('text/html; charset=utf-8').send(renderPage(page))
 
-/** Answers with a part of a page, which a script of the page loads. */
+/** Answers with the HTML of a part of a page, which a script of the page inserts. */
 export const sendFragment = (reply: FastifyReply, part: JSX.Element): FastifyReply =>
   reply.type('text/html; charset=utf-8').send(renderToString(part))
 
@@ -83,7 +83,7 @@ export function pageHeaders(...sources: string[]) {
 }
 
 /**
- * Returns the headers of a page whose scripts insert styles, with images and fonts in them.
+ * Returns the headers of a page whose scripts insert styles, and whose styles contain images and fonts.
  *
  * @param sources more directives
  */

@@ -6,7 +6,10 @@ import type { Site } from './site.ts'
 /** The addresses of APIs, where an error is always JSON (R8). */
 const ofPrograms = /^\/(api|graphql)(\/|\?|$)/
 
-/** Returns whether a page answers an unknown address: to a GET or HEAD outside of the APIs that accepts HTML. */
+/**
+ * Returns whether an unknown address is answered with a page: true for a GET or HEAD outside of the APIs that accepts
+ * HTML.
+ */
 export const wantsPage = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && !ofPrograms.test(url) && namesMediaType(accept, 'text/html')
 

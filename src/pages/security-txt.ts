@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 
 const path = '/.well-known/security.txt'
 
-/** RFC 9116 §2.5.5 recommends less than a year. */
+/** The time until the file expires, in milliseconds. RFC 9116 §2.5.5 recommends less than a year. */
 const validForMs = 180 * 86_400_000
 
 /** Serves the addresses for reports of weaknesses (RFC 9116), when `SECURITY_CONTACT` has any. */

@@ -12,7 +12,7 @@ export interface SiteHeaderProps {
   account?: ComponentChildren
 }
 
-/** The pages that have a field for a token: the other pages link to one of them. */
+/** The pages that have a field for a token. The other pages link to one of these pages instead. */
 const asksForToken = new Set<SiteHeaderProps['page']>(['Dashboard', 'GraphiQL'])
 
 const current = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)

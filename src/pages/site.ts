@@ -17,7 +17,7 @@ export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean, h
 
 export type Site = ReturnType<typeof describeSite>
 
-/** A page that the header links to, by its name there. */
+/** A page to which the header links, with its name in the header. */
 export interface SitePage {
   name: 'Dashboard' | 'GraphiQL' | 'Docs' | 'API access'
   address: string

@@ -16,7 +16,7 @@ export function registerTill(app: FastifyInstance, site: Site, platform: string)
     `${tillPath}/till.js`,
     compressedFile('text/javascript; charset=utf-8', () => readFile(script)),
   )
-  // The platform refuses requests from other origins, so the page sends them to this path.
+  // The service passes requests on to the platform, because the platform refuses requests of pages from another origin.
   app.post(`${tillPath}/redeem`, async (request, reply) => {
     const response = await fetch(`${platform}/redeem`, { method: 'POST', body: JSON.stringify(request.body) })
     return reply
@@ -36,7 +36,7 @@ const TillPage = ({ site }: { site: Site }) => (
       </p>
       <form>
         <label for="name">Reference or QR token</label>
-        {/* Before the script listens, the browser would send the form itself. */}
+        {/* Disabled until the script runs, because the browser would otherwise send the form itself. */}
         <input id="name" name="name" value={demoTenant.voucherReference} autocomplete="off" required disabled />
         <button type="submit" disabled>
           Resolve

@@ -1,8 +1,11 @@
-/** Endpoints and deliveries in words, for pages and commands. */
+/** Describes endpoints and deliveries in words, for pages and commands. */
 import type { Delivery } from '../domain/event/delivery.ts'
 import type { Endpoint } from '../domain/event/endpoint.ts'
 
-/** The lag below which an endpoint counts as in step, in seconds: progress is saved each ten seconds. */
+/**
+ * The lag in seconds below which an endpoint counts as up to date. It is longer than the ten seconds between two saves
+ * of the progress.
+ */
 const inStepLag = 20
 
 /** Returns the lag of an endpoint in words. */
@@ -16,7 +19,7 @@ export function describeLag({ lag }: Pick<Endpoint, 'lag'>): string {
 const dnsProblem = 'The host of the URL has no address: correct the URL, or the DNS of the receiver.'
 const unreachable = 'The receiver cannot be reached: let its operator look at its network and its firewall.'
 
-/** The remedies of errors without an answer, by code. */
+/** The remedies when the endpoint did not answer, by the code of the error. */
 const errors: Readonly<Record<string, string>> = {
   TIMEOUT: 'No answer in 15 seconds: let the receiver answer first, and then work.',
   ADDRESS_NOT_ALLOWED: 'The host has an address that is not public: use a public one, or allow it in WEBHOOK_NETWORKS.',
@@ -34,7 +37,7 @@ const errors: Readonly<Record<string, string>> = {
     'The receiver does not send its intermediate certificates: let its operator add them.',
 }
 
-/** The remedies of statuses that are no success. */
+/** The remedies when the endpoint answered with a status that is not a success, by status. */
 const statuses: Readonly<Record<number, string>> = {
   401: 'The receiver wants a sign-in: let it check the signature instead.',
   403: 'The receiver refuses the request: let it check the signature with the secret of this webhook.',

@@ -1,4 +1,4 @@
-/** The queue of one endpoint: one entry for each list, for any number of changes. */
+/** The queue of one endpoint. A changed list has one entry, whatever the number of its changes. */
 import type { Sql } from '../db/sql.ts'
 import type { ActiveEndpoint, ListKey, Position, Progress, Try, Window } from '../domain/event/delivery.ts'
 import { type Head, type HeadBatch, headFilter } from '../domain/event/head-feed.ts'
@@ -11,33 +11,38 @@ import { permittedRecords } from './event.ts'
 const minInterval = 1_000
 
 /**
- * The maximum number of concurrent tries of an endpoint, usually and while it fails. While it fails, at most one is for
- * a list that has failed: a try that hangs delays no other list, and leaves room for other endpoints.
+ * The maximum number of concurrent tries of an endpoint: usually, and while the endpoint fails. While it fails, at most
+ * one of the tries is for a list that has failed. So a try that hangs delays no other list, and leaves room for other
+ * endpoints.
  */
 const maxTries = { usual: 4, failing: 2 }
 
-/** The waits of a list after failures, in milliseconds: each is three times as long as the wait before. */
+/** The waits of a list after failures, in milliseconds. Each wait is three times as long as the previous wait. */
 const waitsOfList = { first: 5_000, factor: 3, longest: 3_600_000 }
 
 /**
- * The waits of an endpoint that only fails, from the third failure on, in milliseconds, so that a dead endpoint costs
- * little.
+ * The waits between the tries of an endpoint after three failures in sequence, in milliseconds. They grow, so that a
+ * dead endpoint costs little.
  */
 const waitsOfEndpoint = { first: 1_000, factor: 2, longest: 300_000 }
 const failuresBeforePause = 3
 
-/** Returns a wait, half of it random, so that many retries are spread. @param failures in sequence, from 1 */
+/**
+ * Returns a wait of which half is random, so that retries do not come all at once.
+ *
+ * @param failures the number of failures in sequence, at least 1
+ */
 const waitAfter = ({ first, factor, longest }: typeof waitsOfList, failures: number) =>
   Math.min(first * factor ** (failures - 1), longest) * (0.5 + Math.random() / 2)
 
 interface WaitingList extends ListKey {
-  /** The stamp of its last change. */
+  /** The stamp of the last change of the list. */
   changedAt: Instant
   /** The instant before which all changes were delivered. */
   waitsSince: Instant
   /** True when the endpoint must read the whole list. */
   isWhole: boolean
-  /** The window of all tries until one succeeds; null before the first try. */
+  /** The window of all tries until a try succeeds; null before the first try. */
   window: Window | null
   failures: number
   isUnderWay: boolean
@@ -51,10 +56,13 @@ interface Delivered {
   sentAt: number
 }
 
-/** Returns the text of a list, as a key of maps. */
+/** Returns a text that identifies a list, as a key for maps. */
 export const keyOf = ({ tenantId, record }: ListKey): string => `${tenantId} ${record}`
 
-/** The lists that wait for an endpoint, for one revision of the endpoint and of its token. */
+/**
+ * The lists whose changes wait for delivery to an endpoint. A new revision of the endpoint or of its token has a new
+ * queue.
+ */
 export class EndpointQueue {
   readonly #waiting = new Map<string, WaitingList>()
   readonly #delivered: Map<string, Delivered>
@@ -65,13 +73,13 @@ export class EndpointQueue {
   readonly access: string
   #last: HeadBatch
   #notBefore = 0
-  /** The failures of all lists since the last success. */
+  /** The number of failures of all lists since the last success. */
   #failures: number
   #isLoaded = false
   #underWay = 0
 
   /**
-   * @param endpoint its present state, which the sender replaces while the revision is the same
+   * @param endpoint the present state of the endpoint, which the sender replaces as long as the revision is the same
    * @param last the last batch of the feed
    */
   constructor(
@@ -93,7 +101,8 @@ export class EndpointQueue {
   async load(sql: Sql, token: Token): Promise<void> {
     const { epoch, access, startsAt, deliveredTo } = this.endpoint
     const isNewEpoch = epoch !== this.#last.epoch
-    // Changes while the token had other tenants or permissions were skipped, so all lists are compared.
+    // When the tenants or permissions of the token have changed, all lists since the start are read, because the queue
+    // has skipped changes of lists that the token could not read.
     let after = isNewEpoch ? null : access === this.access ? deliveredTo : startsAt
     for (let more = true; more; ) {
       const changes = await readChanges(sql, token, { after, tenantIds: null, records: [...this.#records] })
@@ -164,7 +173,7 @@ export class EndpointQueue {
       if (tries.length >= most) break
       if (list.isUnderWay || now < list.notBefore || isBusy(list) || (isRetrying && list.failures > 0)) continue
       const window = this.#windowOf(list, serverTime)
-      // The feed has not read this change yet, so a window would end before it.
+      // Waits until the feed has read the change, because the window would otherwise end before the change.
       if (list.window === null && list.changedAt > window.until) continue
       isRetrying ||= isFailing && list.failures > 0
       const { tenantId, record } = list
@@ -174,7 +183,10 @@ export class EndpointQueue {
     return tries
   }
 
-  /** Returns the frozen window of a list, or a new one: the whole list after a restore, or a purge of removals. */
+  /**
+   * Returns the window of the earlier tries of a list, or a new window when there was no try. After a restore or a
+   * purge of removals, the window is the whole list.
+   */
   #windowOf(list: WaitingList, until: Instant): Window {
     const { removalsCompleteSince } = this.#last
     const isReadable = (since: Instant) => removalsCompleteSince === null || since >= removalsCompleteSince
@@ -197,13 +209,13 @@ export class EndpointQueue {
   /**
    * Applies the recorded outcome of a try.
    *
-   * @param retryAfter seconds for which the endpoint wants no request, or null
+   * @param retryAfter the seconds for which the endpoint wants no request; null when it did not say
    */
   finish({ since, until, ...list }: Try, isDelivered: boolean, retryAfter: number | null): void {
     const key = keyOf(list)
     const waiting = this.#waiting.get(key)
     if (!waiting) return
-    // A queue of a former revision may have begun the try.
+    // The try may belong to the queue of a former revision, so this queue does not count it.
     if (waiting.isUnderWay) this.#underWay--
     waiting.isUnderWay = false
     // The list goes to the end of the map, so that each list gets its turn.
@@ -230,7 +242,7 @@ export class EndpointQueue {
     this.#notBefore = now + Math.max(wait, (retryAfter ?? 0) * 1000)
   }
 
-  /** After a success, retries soon the lists that failed while the endpoint was down. */
+  /** After a success, lets the lists that failed while the endpoint was down be tried again immediately. */
   #recover(): void {
     const now = performance.now()
     if (this.#failures >= failuresBeforePause) {

@@ -10,11 +10,11 @@ import { v1 } from '../rest/v1/routes.ts'
 
 /** A list of v1 that has events. */
 interface EventList {
-  /** The type of its events: `purchased_vouchers.changed`. */
+  /** The type of the events of the list: `purchased_vouchers.changed`. */
   type: string
   /** The path below v1, with `:tenant` for the tenant. */
   path: string
-  /** The permissions, all of which a token needs to read it. */
+  /** The permissions that a token needs to read the list, all of them. */
   permissions: readonly Permission[]
 }
 
@@ -36,7 +36,7 @@ export const permittedRecords = (held: readonly Permission[]): string[] =>
     .map(([record]) => record)
 
 export interface Message {
-  /** The id is the same for each try of a window. */
+  /** All tries of a window have the same id. */
   id: string
   type: string
   body: string
@@ -45,7 +45,7 @@ export interface Message {
 /**
  * Returns the message for a window of a list.
  *
- * @param origin the address of the service for the receiver: `https://gateway.example.com`
+ * @param origin the origin at which the receiver reaches the service, such as `https://gateway.example.com`
  */
 export function toMessage(
   origin: string,

@@ -11,8 +11,8 @@ class AddressNotAllowed extends Error {
 type IsAllowed = (address: string) => boolean
 
 /**
- * Allows public addresses, and the addresses of some networks. IPv6 addresses that contain another address
- * (IPv4-mapped, NAT64, 6to4, Teredo) are not public.
+ * Returns a function that tells whether an address is allowed: public addresses are, and the addresses of the given
+ * networks. IPv6 addresses that contain another address (IPv4-mapped, NAT64, 6to4, Teredo) are not public.
  *
  * @param networks addresses and CIDR ranges
  */
@@ -32,8 +32,8 @@ export function allowPublicAnd(networks: readonly string[]): IsAllowed {
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 /**
- * Returns the function with which a connection looks a name up, once, so that it connects to a checked address. A name
- * with a refused address is refused.
+ * Returns the `lookup` function of a connection. The connection looks the name up only once, so it connects to a
+ * checked address. A name is refused when one of its addresses is refused.
  *
  * @param lookup finds the addresses of a name
  */
@@ -48,8 +48,8 @@ export const allowedLookup =
     })
 
 /**
- * Returns the error of a URL whose host is a refused address; null for a name, which is checked by its look-up, or an
- * allowed address.
+ * Returns the error when the host of a URL is a refused address. Returns null for an allowed address, and for a name,
+ * which is checked when it is looked up.
  */
 export function findAddressProblem(url: string, isAllowed: IsAllowed): string | null {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')

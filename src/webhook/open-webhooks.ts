@@ -7,7 +7,10 @@ import { getOrCreateSecret } from '../domain/secret/setting.ts'
 import { createPost } from './post.ts'
 import { createWebhookSender } from './sender.ts'
 
-/** Returns the key from which the secrets of endpoints are derived: of the configuration, or of the database. */
+/**
+ * Returns the key from which the secrets of endpoints are derived. The key is in the configuration, or else in the
+ * database.
+ */
 export const readWebhookKey = async ({ webhook }: Config, sql: Sql): Promise<Buffer> =>
   webhook.key ?? (await getOrCreateSecret(sql, 'webhook_key', randomBytes(32)))
 
@@ -16,7 +19,7 @@ export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>
 /**
  * Opens the webhooks.
  *
- * @param report receives errors; the failed work is repeated
+ * @param report receives errors of work that is repeated later
  * @returns the key, the post and the sender; and `close`, which lets tries under way end
  */
 export async function openWebhooks(config: Config, pool: Pool, feed: HeadFeed, report: (error: unknown) => void) {

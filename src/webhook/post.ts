@@ -7,16 +7,19 @@ import { version } from '../version.ts'
 import type { Message } from './event.ts'
 import { allowedLookup, allowPublicAnd, findAddressProblem } from './lookup.ts'
 
-/** The time that an endpoint has to answer, in milliseconds. */
+/** The maximum wait for the answer of an endpoint, in milliseconds. */
 const answerTimeout = 15_000
 
-/** The bytes of an answer that are read, so that its connection can be used again. They are ignored. */
+/**
+ * The maximum number of bytes of an answer's body that are read and discarded, so that the connection can be used
+ * again. They are ignored.
+ */
 const maxIgnored = 64 * 1024
 
-/** The longest `Retry-After` that is obeyed, in seconds. */
+/** The maximum wait that a `Retry-After` can cause, in seconds. */
 const longestRetryAfter = 3_600
 
-/** An answer, or the reason why there was none. */
+/** The status of an answer, or the reason why the endpoint did not answer. */
 export interface Answer {
   /** Null without an answer. */
   status: number | null
@@ -33,8 +36,8 @@ export type Post = (endpoint: EndpointSecrets & { url: string }, message: Messag
 /**
  * Creates the function that sends messages.
  *
- * The lookup is our own: `request-filtering-agent` writes a false warning for each address of another family than an
- * allowed network, and undici would bring another client.
+ * The lookup is written here, because `request-filtering-agent` writes a false warning when an address has another
+ * family than an allowed network, and undici would add a second HTTP client.
  *
  * @param key the key from which the secrets of endpoints are derived
  * @param networks addresses and ranges that are allowed although they are not public
@@ -50,7 +53,7 @@ export function createPost(
   const agent = new Agent({ keepAlive: true, lookup: allowedLookup(isAllowed, lookup) })
   let isClosed = false
 
-  /** @param repeats whether the request is sent again when a kept connection turns out to be closed */
+  /** @param repeats true to send the request again when the other side has already closed a kept connection */
   function send(url: string, body: string, headers: OutgoingHttpHeaders, signal: AbortSignal, repeats: boolean) {
     return new Promise<Omit<Answer, 'durationMs'>>(resolve => {
       const fail = (error: string) => resolve({ status: null, error, retryAfter: null })
@@ -69,7 +72,7 @@ export function createPost(
         if (isRepeated) resolve(send(url, body, headers, signal, false))
         else fail(code)
       })
-      // Ends a try when none of the other events has occurred.
+      // Ends a try whose connection closed without an answer and without an error.
       sent.on('close', () => fail('ECONNRESET'))
       sent.end(body)
     })

@@ -1,7 +1,7 @@
 /**
  * Sends events to the endpoints of all tokens (R36), in the one process of all instances that holds a lease. Its state
- * is in the database: positions of lists, and the windows of tries. So nothing is lost when it ends, and no queue
- * grows.
+ * is in the database: the positions of lists, and the windows of tries. So no change is lost when the process ends, and
+ * no queue grows without limit.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -32,14 +32,17 @@ const maxTries = 100
 /** The interval at which progress is saved, in milliseconds. */
 const progressInterval = 10_000
 
-/** The time in which endpoints are opened before the lease is renewed, in milliseconds. */
+/** The maximum time for opening queues in one call of `hold`, in milliseconds. Then the lease has to be renewed. */
 const openingTime = 2_000
 
-/** The time that tries under way may take when the service stops, in milliseconds. The next holder of the lease repeats them. */
+/**
+ * The maximum wait for tries under way when the service stops, in milliseconds. The next holder of the lease repeats
+ * the tries that have not ended.
+ */
 const stopTimeout = 500
 
 interface SenderOptions {
-  /** The address of the service for receivers. */
+  /** The origin at which receivers reach the service. */
   origin: string
   post: Post
   /** Receives errors. The failed work is repeated. */
@@ -51,7 +54,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
   const { background } = pool
   const instance = randomUUID()
   let queues = new Map<number, EndpointQueue>()
-  /** The lists with a try under way, in the order in which tries began. */
+  /** The lists with a try under way, in the order in which the tries began. */
   const busy = new Map<string, Promise<void>>()
   /** The outcomes that are not recorded yet. */
   let ended: { outcome: Outcome; retryAfter: number | null }[] = []
@@ -106,7 +109,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
         busy.has(busyKey({ endpointId: queue.endpoint.id, ...list }))
       chosen.push(...queue.chooseTries(performance.now(), isBusy).map(tried => ({ tried, queue })))
     }
-    // Endpoints take turns when there is no room for all.
+    // When there is no room for all endpoints, the endpoints take turns.
     const tries = chosen.slice(0, maxTries - busy.size)
     const [first] = queues
     if (tries.length < chosen.length && first) queues = new Map([...[...queues].slice(1), first])
@@ -143,7 +146,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
     last = batch
     for (const [id, queue] of queues) {
       if (queue.epoch === batch.epoch) queue.note(batch)
-      // A new epoch: all lists must be sent, so the next call of `hold` opens the queue again.
+      // The epoch is new, so all lists must be sent. The next call of `hold` opens the queue again.
       else queues.delete(id)
     }
     dispatch()
@@ -163,7 +166,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
 
   async function renew(): Promise<void> {
     const calledAt = performance.now()
-    // Another process may have had the lease meanwhile, and moved positions.
+    // Another process may have held the lease in between, and changed the positions.
     if (calledAt >= heldUntil) queues.clear()
     const endpoints = isClosed ? [] : await holdLease(background, instance)
     if (endpoints.length === 0) {
@@ -187,7 +190,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
       const ids = opening.map(({ tokenId }) => tokenId)
       const tokens = await readTokens(pool, ids)
       for (const endpoint of opening) {
-        // The next call opens the other endpoints, because the lease must be renewed.
+        // The lease must be renewed now. The next call opens the queues of the remaining endpoints.
         if (performance.now() > calledAt + openingTime) break
         const token = tokens.get(endpoint.tokenId)
         if (token) await openQueue(endpoint, token)
