@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from '../db/sql.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { waitsFor } from '../http/caller.ts'
+import { createIsWaiting } from '../http/caller.ts'
 import { statusOf } from '../http/errors.ts'
 import { adminPath } from '../http/paths.ts'
 import { invite, remove, showAdministrators, showRemove, withdraw } from './administrators/list.tsx'
@@ -14,23 +14,23 @@ import { createOpenIdHandlers } from './auth/openid.ts'
 import { requireSignIn } from './auth/redirects.tsx'
 import { setUp, showSetup } from './auth/setup.tsx'
 import type { AdminContext, Handler } from './context.ts'
-import { open, showOpen } from './dashboard/open.tsx'
+import { openDashboard, showOpenDashboard } from './dashboard/open.tsx'
 import { showLists } from './tenant-picker/lists.tsx'
 import { showToken } from './tokens/detail.tsx'
 import { create, edit, showCreate, showEdit } from './tokens/form.tsx'
 import { showTokens } from './tokens/list.tsx'
 import { revoke, showRevoke } from './tokens/revoke.tsx'
 import { rotate, showRotate } from './tokens/rotate.tsx'
-import { create as createWebhook, showCreate as showCreateWebhook } from './webhooks/create.tsx'
+import { createWebhook, showCreateWebhook } from './webhooks/create.tsx'
 import {
   deleteWebhook,
   pauseWebhook,
-  replay,
+  replayWebhook,
   resumeWebhook,
-  rotate as rotateWebhook,
-  showDelete,
+  rotateWebhookSecret,
+  showDeleteWebhook,
   showWebhook,
-  test,
+  testWebhook,
 } from './webhooks/detail.tsx'
 
 /** Registers the sign-in pages, and the pages that need a session. */
@@ -39,7 +39,7 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
   const bind =
     <Params>(handler: Handler<Params>) =>
     (request: FastifyRequest<{ Params: Params }>, reply: FastifyReply) =>
-      handler({ ...context, sql: pool.whileWanted(waitsFor(reply)) }, request, reply)
+      handler({ ...context, sql: pool.whileWanted(createIsWaiting(reply)) }, request, reply)
 
   /**
    * Adds the action of a form. When the input has errors, the page shows the errors and the values that the person
@@ -95,16 +95,16 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
 
     addForm(signedIn, '/tokens/:id/webhooks', showCreateWebhook, createWebhook)
     signedIn.get('/webhooks/:id', bind(showWebhook))
-    addAction(signedIn, '/webhooks/:id/test', showWebhook, test)
+    addAction(signedIn, '/webhooks/:id/test', showWebhook, testWebhook)
     signedIn.post('/webhooks/:id/pause', bind(pauseWebhook))
     signedIn.post('/webhooks/:id/resume', bind(resumeWebhook))
-    addAction(signedIn, '/webhooks/:id/replay', showWebhook, replay)
-    addAction(signedIn, '/webhooks/:id/rotate', showWebhook, rotateWebhook)
-    addForm(signedIn, '/webhooks/:id/delete', showDelete, deleteWebhook)
+    addAction(signedIn, '/webhooks/:id/replay', showWebhook, replayWebhook)
+    addAction(signedIn, '/webhooks/:id/rotate', showWebhook, rotateWebhookSecret)
+    addForm(signedIn, '/webhooks/:id/delete', showDeleteWebhook, deleteWebhook)
 
     signedIn.post('/tenants', bind(showLists))
 
-    addForm(signedIn, '/dashboard', showOpen, open)
+    addForm(signedIn, '/dashboard', showOpenDashboard, openDashboard)
 
     signedIn.get('/audit', bind(showAudit))
     signedIn.get('/audit.csv', { exposeHeadRoute: false }, bind(sendCsv))

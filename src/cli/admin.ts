@@ -15,7 +15,7 @@ import { setupPath } from '../http/paths.ts'
 import { withDatabase } from './database/database.ts'
 import { readDataFile } from './files/data-file.ts'
 import { localOrigin } from './serve/listen.ts'
-import { commandLine } from './terminal/actor.ts'
+import { commandLineActor } from './terminal/actor.ts'
 import { jsonOption, printList, printResult } from './terminal/output.ts'
 import { shellCommand } from './terminal/shell-command.ts'
 
@@ -53,11 +53,11 @@ const create = new Command('create')
     const password = passwordStdin ? await readPassword(email) : null
     await withDatabase(async ({ pool, attached }) => {
       if (password !== null) {
-        await createAdministrator(pool, commandLine(), email, password)
+        await createAdministrator(pool, commandLineActor(), email, password)
         printResult(json, { email, password: true }, `The password of ${email} is set.`)
         return
       }
-      const path = `${setupPath}/${await inviteAdministrator(pool, commandLine(), email)}`
+      const path = `${setupPath}/${await inviteAdministrator(pool, commandLineActor(), email)}`
       const { link, note } = linkTo(path, config, attached ? readDataFile(config.dataDir, 'origin') : null)
       const sentence = `This link lets ${email} choose a password, once, within 24 hours:\n\n  ${link}\n${note}`
       printResult(json, { email, link }, sentence)
@@ -78,7 +78,7 @@ const remove = new Command('remove')
   .argument('<email>', 'the e-mail of the administrator', readAddress)
   .addOption(jsonOption())
   .action(async (email: string, { json }: { json: boolean }) => {
-    await withDatabase(({ pool }) => removeAdministrator(pool, commandLine(), email))
+    await withDatabase(({ pool }) => removeAdministrator(pool, commandLineActor(), email))
     printResult(json, { email, removed: true }, `${email} is removed.`)
   })
 

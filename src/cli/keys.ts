@@ -3,10 +3,10 @@ import { readConfig } from '../config/config.ts'
 import { badInput } from '../domain/errors.ts'
 import { leadSeconds, maxAgeSeconds, rotateKeys } from '../domain/record/signing-key.ts'
 import { withDatabase } from './database/database.ts'
-import { commandLine } from './terminal/actor.ts'
+import { commandLineActor } from './terminal/actor.ts'
 import { jsonOption, printResult } from './terminal/output.ts'
 
-const rotate = new Command('rotate')
+const rotateCommand = new Command('rotate')
   .description(
     'Add a key that signs redemption tokens. The former ones stay published until their last token has ended.',
   )
@@ -17,7 +17,7 @@ const rotate = new Command('rotate')
     const config = readConfig(process.env)
     if (config.redemption.keys)
       throw badInput({ key: ['REDEMPTION_KEYS has the keys. Add the new one there (docs/maintaining.md).'] })
-    const kid = await withDatabase(({ pool }) => rotateKeys(pool, commandLine(), lost), config)
+    const kid = await withDatabase(({ pool }) => rotateKeys(pool, commandLineActor(), lost), config)
     const signsIn = lost ? 0 : leadSeconds
     const when = lost
       ? 'at each instance within 5 seconds. Redemptions refuse tokens of the former keys when their cached key set ends, ' +
@@ -29,4 +29,4 @@ const rotate = new Command('rotate')
 
 export const keysCommand = new Command('keys')
   .description('Rotate the keys that sign redemption tokens.')
-  .addCommand(rotate)
+  .addCommand(rotateCommand)

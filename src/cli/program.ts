@@ -38,8 +38,8 @@ const program = new Command('voucher-gateway')
   })
   .exitOverride()
 
-const named = commands.get(process.argv[2] ?? '')
-for (const load of named ? [named] : commands.values()) program.addCommand(await load())
+const namedCommand = commands.get(process.argv[2] ?? '')
+for (const load of namedCommand ? [namedCommand] : commands.values()) program.addCommand(await load())
 inheritSettings(program)
 requireOptionsLast(program)
 // Added last, so that the settings above do not apply to the completion command, which accepts any words.

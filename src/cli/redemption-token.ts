@@ -65,12 +65,12 @@ async function explain(
   const signature = await explainSignature(jose, token, kid, keys)
   const problems = [
     ...(signature === null ? [] : [signature]),
-    ...(iss === issuer ? [] : [`The issuer is ${toText(iss)}, and not ${issuer} (PUBLIC_URL).`]),
-    ...(aud === audience ? [] : [`The audience is ${toText(aud)}, and not ${audience} (REDEMPTION_AUDIENCE).`]),
-    ...(toTime(exp) > new Date() ? [] : [`It has expired at ${toTimeText(exp)}. Resolve the voucher again.`]),
+    ...(iss === issuer ? [] : [`The issuer is ${claimToText(iss)}, and not ${issuer} (PUBLIC_URL).`]),
+    ...(aud === audience ? [] : [`The audience is ${claimToText(aud)}, and not ${audience} (REDEMPTION_AUDIENCE).`]),
+    ...(claimToTime(exp) > new Date() ? [] : [`It has expired at ${claimToTimeText(exp)}. Resolve the voucher again.`]),
     ...(tenantId === undefined || tenant === tenantId
       ? []
-      : [`It is for the tenant ${toText(tenant)}, and not ${tenantId}.`]),
+      : [`It is for the tenant ${claimToText(tenant)}, and not ${tenantId}.`]),
   ]
   return { problems: problems.map(withoutControls), claims }
 }
@@ -79,17 +79,17 @@ async function explain(
  * Returns a claim as text. Does not call `toString`, because anyone may have written the token, and a claim may be an
  * object with its own `toString`.
  */
-const toText = (claim: unknown) => (typeof claim === 'string' ? claim : (JSON.stringify(claim) ?? 'missing'))
+const claimToText = (claim: unknown) => (typeof claim === 'string' ? claim : (JSON.stringify(claim) ?? 'missing'))
 
 /** Returns the time of a claim in seconds since 1970. */
-const toTime = (claim: unknown) => new Date(typeof claim === 'number' ? 1000 * claim : Number.NaN)
+const claimToTime = (claim: unknown) => new Date(typeof claim === 'number' ? 1000 * claim : Number.NaN)
 
-const toTimeText = (claim: unknown) => {
-  const time = toTime(claim)
+const claimToTimeText = (claim: unknown) => {
+  const time = claimToTime(claim)
   return Number.isNaN(time.getTime()) ? 'no time' : time.toISOString().slice(0, 19)
 }
 
-const check = new Command('check')
+const checkCommand = new Command('check')
   .description('Explain a redemption token: its claims, and the reasons why a redemption would refuse it.')
   .argument('<token>', 'the token')
   .option('--tenant <id>', 'the tenant of the till', readId)
@@ -104,7 +104,7 @@ const check = new Command('check')
     if (claims) {
       const times = ['iat', 'exp']
       const shown = (name: string, value: unknown) =>
-        withoutControls(times.includes(name) ? toTimeText(value) : toText(value))
+        withoutControls(times.includes(name) ? claimToTimeText(value) : claimToText(value))
       printTable(
         Object.entries(claims).map(([claim, value]) => ({ claim: withoutControls(claim), value: shown(claim, value) })),
       )
@@ -116,4 +116,4 @@ const check = new Command('check')
 
 export const redemptionTokenCommand = new Command('redemption-token')
   .description('Explain redemption tokens.')
-  .addCommand(check)
+  .addCommand(checkCommand)

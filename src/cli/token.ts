@@ -8,7 +8,7 @@ import { rotateToken } from '../domain/token/rotation.ts'
 import { getToken, type TokenRecord, tokenStatus } from '../domain/token/token.ts'
 import { makeAllSteps } from '../projection/step.ts'
 import { withDatabase } from './database/database.ts'
-import { commandLine } from './terminal/actor.ts'
+import { commandLineActor } from './terminal/actor.ts'
 import { jsonOption, printFacts, printList, printResult, readId, readNumber } from './terminal/output.ts'
 import { shellCommand } from './terminal/shell-command.ts'
 
@@ -89,7 +89,7 @@ Examples:
     const { contact = null, rateLimit = null, expiresIn: expiresAt = null } = options
     const tenants = tenant.map(tenantId => ({ tenantId, withDescendants }))
     const { id, secret } = await withTenants(pool =>
-      createToken(pool, commandLine(), { name, contact, rateLimit, permissions, tenants, expiresAt }),
+      createToken(pool, commandLineActor(), { name, contact, rateLimit, permissions, tenants, expiresAt }),
     )
     printSecret(json, `Token ${id} is created.`, {
       ...{ id, token: secret, name, permissions, tenants: tenant, with_descendants: withDescendants },
@@ -140,7 +140,7 @@ Examples:
     const { name, contact, permission, tenant, withDescendants = false, rateLimit, json } = options
     const edited = await withTenants(async pool => {
       const token = await getToken(pool, id)
-      await editToken(pool, commandLine(), id, token.revision, {
+      await editToken(pool, commandLineActor(), id, token.revision, {
         name: name ?? token.name,
         contact: contact ?? token.contact,
         permissions: permission ?? token.permissions,
@@ -170,7 +170,9 @@ const rotate = new Command('rotate')
   .addHelpText('after', '\nExample:\n  token rotate 3 --overlap 7d')
   .action(async (id: number, options: Json & { overlap: number; expiresIn?: Date }) => {
     const { overlap, expiresIn: expiresAt = 'inherit', json } = options
-    const successor = await withDatabase(({ pool }) => rotateToken(pool, commandLine(), id, { overlap, expiresAt }))
+    const successor = await withDatabase(({ pool }) =>
+      rotateToken(pool, commandLineActor(), id, { overlap, expiresAt }),
+    )
     const shown = { id: successor.id, token: successor.secret, rotated_from: id }
     printSecret(json, `Token ${successor.id} replaces token ${id}.`, shown)
   })
@@ -180,7 +182,7 @@ const revoke = new Command('revoke')
   .argument('<id>', 'the id of the token', readId)
   .addOption(jsonOption())
   .action(async (id: number, { json }: Json) => {
-    await withDatabase(({ pool }) => revokeToken(pool, commandLine(), id))
+    await withDatabase(({ pool }) => revokeToken(pool, commandLineActor(), id))
     printResult(json, { id, status: 'revoked' }, `Token ${id} is revoked.`)
   })
 

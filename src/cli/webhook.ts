@@ -22,7 +22,7 @@ import { type Instant, parseInstant } from '../domain/value/instant.ts'
 import { describeLag, describeOutcome, isDelivered } from '../webhook/describe.ts'
 import { sendTest } from '../webhook/send-test.ts'
 import { withDatabase } from './database/database.ts'
-import { commandLine } from './terminal/actor.ts'
+import { commandLineActor } from './terminal/actor.ts'
 import { jsonOption, printFacts, printList, printResult, printTable, readId } from './terminal/output.ts'
 import { shellCommand } from './terminal/shell-command.ts'
 
@@ -54,7 +54,7 @@ const create = new Command('create')
   .addHelpText('after', '\nExample:\n  webhook create --token 3 --url https://partner.example.com/hooks')
   .action(({ token, url, json }: Json & { token: number; url: string }) =>
     withKey(async (pool, key) => {
-      const endpoint = await createEndpoint(pool, commandLine(), token, url)
+      const endpoint = await createEndpoint(pool, commandLineActor(), token, url)
       printSecret(json, `Webhook ${endpoint.id} is added to token ${token}.`, endpoint, key)
     }),
   )
@@ -93,7 +93,7 @@ const test = commandFor('test', 'Send a test, also to a paused webhook. Exits wi
     const answer = await withKey(async (pool, key) => {
       const { createPost } = await import('../webhook/post.ts')
       const { post, close } = createPost(key, networks)
-      return sendTest(pool, post, commandLine(), await getEndpoint(pool, id)).finally(close)
+      return sendTest(pool, post, commandLineActor(), await getEndpoint(pool, id)).finally(close)
     })
     const { status, error, durationMs } = answer
     printResult(json, { id, status, error, duration_ms: durationMs }, describeOutcome(answer))
@@ -110,7 +110,7 @@ const changeCommand = (
 ) =>
   commandFor(name, description).action((id: number, { json }: Json) =>
     withDatabase(async ({ pool }) => {
-      await change(pool, commandLine(), id)
+      await change(pool, commandLineActor(), id)
       printResult(json, toJson(await getEndpoint(pool, id)), `Webhook ${id} ${sentence}`)
     }),
   )
@@ -145,7 +145,7 @@ const replay = commandFor('replay', 'Send an event again for each list that has 
   .addHelpText('after', '\nExamples:\n  webhook replay 3 --from 2h\n  webhook replay 3 --from 2026-01-31T09:30:00Z')
   .action((id: number, { json, from }: Json & { from: Instant }) =>
     withDatabase(async ({ pool }) => {
-      await replayEndpoint(pool, commandLine(), id, from)
+      await replayEndpoint(pool, commandLineActor(), id, from)
       printResult(json, toJson(await getEndpoint(pool, id)), `Changes since ${from} are sent to webhook ${id} again.`)
     }),
   )
@@ -155,13 +155,13 @@ const rotate = commandFor(
   'Make a new secret, which is shown only once. For a day the former one also signs.',
 ).action((id: number, { json }: Json) =>
   withKey(async (pool, key) => {
-    const endpoint = await rotateSecret(pool, commandLine(), id)
+    const endpoint = await rotateSecret(pool, commandLineActor(), id)
     printSecret(json, `The secret of webhook ${id} is rotated; for a day the former one also signs.`, endpoint, key)
   }),
 )
 
 const remove = commandFor('delete', 'Delete a webhook with its log.').action(async (id: number, { json }: Json) => {
-  await withDatabase(({ pool }) => deleteEndpoint(pool, commandLine(), id))
+  await withDatabase(({ pool }) => deleteEndpoint(pool, commandLineActor(), id))
   printResult(json, { id, state: 'deleted' }, `Webhook ${id} is deleted.`)
 })
 

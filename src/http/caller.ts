@@ -48,7 +48,7 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
         rate,
         rateKey,
         window,
-        isWaiting: waitsFor(reply),
+        isWaiting: createIsWaiting(reply),
         cost: 0,
         rejectedCost: 0,
         requestedCost: 1,
@@ -82,7 +82,7 @@ export function writeRateHeaders(reply: FastifyReply, limit: number, window: Rat
 }
 
 /** Returns a function that tells whether the caller still waits for an answer. */
-export function waitsFor({ raw, request }: FastifyReply): () => boolean {
+export function createIsWaiting({ raw, request }: FastifyReply): () => boolean {
   const { socket } = request.raw
   // Node destroys a response only when all earlier responses on its connection have been sent.
   return () => !raw.writableEnded && !socket.destroyed

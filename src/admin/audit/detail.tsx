@@ -49,8 +49,8 @@ const labels: Record<string, string> = {
   to: 'To',
 }
 
-const order = Object.keys(labels)
-const placeOf = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length)
+const shownOrder = Object.keys(labels)
+const placeOf = (key: string) => (shownOrder.includes(key) ? shownOrder.indexOf(key) : shownOrder.length)
 
 /** Shows the changes of an action in words. A property without a label is shown under its stored name. */
 export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantNames }) {

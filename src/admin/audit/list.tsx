@@ -27,7 +27,7 @@ import { queryParameters, textField } from '../form-body.ts'
 import { tokenPath } from '../tokens/parts.tsx'
 import { Detail, type TenantNames, tenantIdsIn } from './detail.tsx'
 
-const path = `${adminPath}/audit`
+const auditPath = `${adminPath}/audit`
 
 /** Shows the entries that match the filters. */
 export const showAudit: Handler = async ({ sql }, request, reply) => {
@@ -95,7 +95,7 @@ interface AuditPageProps {
 function AuditPage({ values, list }: AuditPageProps) {
   const isFiltered = Object.values(values).some(value => value !== '')
   const download = list && (
-    <a class="button secondary" href={pathWith(`${path}.csv`, values)} download>
+    <a class="button secondary" href={pathWith(`${auditPath}.csv`, values)} download>
       Download as CSV
     </a>
   )
@@ -108,14 +108,14 @@ function AuditPage({ values, list }: AuditPageProps) {
         <Table
           label="Audit entries, newest first"
           class="cards audit"
-          columns={columns(list.tenants)}
+          columns={auditColumns(list.tenants)}
           rows={list.page.rows}
         />
       )}
       {list?.page.rows.length === 0 && (
         <p class="card empty">{isFiltered ? 'No entry matches all filters.' : 'There are no entries yet.'}</p>
       )}
-      {list && <Pager noun="entries" path={path} filters={values} page={list.page} />}
+      {list && <Pager noun="entries" path={auditPath} filters={values} page={list.page} />}
     </Layout>
   )
 }
@@ -128,7 +128,7 @@ const actionOptions = [
 function Filters({ values, isFiltered }: { values: FilterValues; isFiltered: boolean }) {
   const common = (name: keyof FilterValues) => ({ name, value: values[name] })
   return (
-    <form class="filters" method="get" action={path} aria-label="Filter the audit">
+    <form class="filters" method="get" action={auditPath} aria-label="Filter the audit">
       <Field {...common('actor')} label="Who" type="search" />
       <Field {...common('action')} label="What" options={actionOptions} />
       <Field {...common('token')} label="Token (id)" />
@@ -137,7 +137,7 @@ function Filters({ values, isFiltered }: { values: FilterValues; isFiltered: boo
       <Field {...common('to')} label="To (UTC)" type="date" />
       <div class="actions">
         <button type="submit">Filter</button>
-        {isFiltered && <ButtonLink href={path} label="Show all" />}
+        {isFiltered && <ButtonLink href={auditPath} label="Show all" />}
       </div>
     </form>
   )
@@ -156,7 +156,7 @@ const csvColumns = [
   { key: 'detail', header: 'detail' },
 ] satisfies { key: keyof AuditEntry; header: string }[]
 
-const columns = (tenants: TenantNames): Column<AuditEntry>[] => [
+const auditColumns = (tenants: TenantNames): Column<AuditEntry>[] => [
   { heading: 'When', cardLabel: '', cell: ({ at }) => <Timestamp at={at} /> },
   { heading: 'What', rowHeader: true, cell: ({ action }) => auditActions[action] ?? action },
   {

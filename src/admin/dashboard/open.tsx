@@ -13,7 +13,7 @@ import { tokensPath } from '../tokens/parts.tsx'
 const path = `${adminPath}/dashboard`
 
 /** GET /admin/dashboard */
-export const showOpen: Handler = async ({ sql }, request, reply) => {
+export const showOpenDashboard: Handler = async ({ sql }, request, reply) => {
   const form = findForm(request)
   return sendPage(
     reply,
@@ -58,10 +58,10 @@ export const showOpen: Handler = async ({ sql }, request, reply) => {
  * POST /admin/dashboard: creates a token, and answers with a page that opens the dashboard with this token. Redirects
  * to a new form when the same form has already created its token.
  */
-export const open: Handler = async (context, request, reply) => {
+export const openDashboard: Handler = async (context, request, reply) => {
   const form = formBody(request)
   const { state, save } = readPicker(form)
-  if (!save) return showOpen(context, request, reply)
+  if (!save) return showOpenDashboard(context, request, reply)
   const { secret } = await createDashboardToken(
     context.sql,
     actorOf(request),
@@ -73,10 +73,10 @@ export const open: Handler = async (context, request, reply) => {
     },
     readIdempotencyKey(form),
   )
-  return secret === null ? redirectWithFlash(reply, path, alreadyOpened) : sendToken(reply, secret)
+  return secret === null ? redirectWithFlash(reply, path, alreadyOpenedMessage) : sendToken(reply, secret)
 }
 
-const alreadyOpened =
+const alreadyOpenedMessage =
   'This form has already opened the dashboard. Its token cannot be shown again: open the dashboard once more for a new one.'
 
 /** Returns whether the token may read personal data, which the figures of marketing need. */

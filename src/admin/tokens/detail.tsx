@@ -8,11 +8,11 @@ import { type HandlerById, sendPage } from '../context.ts'
 import { Webhooks } from '../webhooks/parts.tsx'
 import { Activity, loadActivity } from './activity.tsx'
 import { ViewOrdersWarning } from './form.tsx'
-import { GrantName, LastUse, PermissionList, StatusBadge, tokenOf, tokenPath } from './parts.tsx'
+import { GrantName, LastUse, loadToken, PermissionList, StatusBadge, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id */
 export const showToken: HandlerById = async (context, request, reply) => {
-  const token = await tokenOf(context, request.params)
+  const token = await loadToken(context, request.params)
   const [activity, endpoints] = await Promise.all([
     loadActivity(context.sql, token),
     listEndpoints(context.sql, token.id),

@@ -14,7 +14,7 @@ import { actorOf, type Handler, type HandlerById, redirectWithFlash, sendPage } 
 import { findForm, formBody, textField } from '../form-body.ts'
 import { loadPicker, type Picker, readPicker } from '../tenant-picker/state.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
-import { InactiveTokenPage, PermissionName, sendSecret, tokenOf, tokenPath, tokensPath } from './parts.tsx'
+import { InactiveTokenPage, loadToken, PermissionName, sendSecret, tokenPath, tokensPath } from './parts.tsx'
 
 const readPermissions = (form: URLSearchParams): Permission[] => {
   const chosen = form.getAll('permission')
@@ -201,7 +201,7 @@ const Expiry = () => (
 
 /** GET /admin/tokens/:id/edit */
 export const showEdit: HandlerById = async (context, request, reply) => {
-  const token = await tokenOf(context, request.params)
+  const token = await loadToken(context, request.params)
   if (tokenStatus(token) !== 'active') return sendPage(reply, <InactiveTokenPage token={token} action="Edit" />)
   return sendPage(
     reply,
@@ -222,7 +222,7 @@ export const showEdit: HandlerById = async (context, request, reply) => {
 
 /** POST /admin/tokens/:id/edit */
 export const edit: HandlerById = async (context, request, reply) => {
-  const { id } = await tokenOf(context, request.params)
+  const { id } = await loadToken(context, request.params)
   const form = formBody(request)
   const { state, save } = readPicker(form)
   if (!save) return showEdit(context, request, reply)

@@ -65,7 +65,7 @@ function parametersOf({ filter, order, ascending }: View): Record<string, string
 }
 
 /** Returns whether a view has no filter, so that it lists all active tokens. */
-const isWhole = ({ filter }: View) => Object.keys(filter).join() === 'state' && filter.state === 'active'
+const isUnfiltered = ({ filter }: View) => Object.keys(filter).join() === 'state' && filter.state === 'active'
 
 function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>; inNeed: TokenCounts }) {
   const createLink = (label: string) => <ButtonLink kind="primary" href={`${tokensPath}/new`} label={label} />
@@ -75,7 +75,7 @@ function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>
       <Filters view={view} />
       {page.rows.length === 0 ? (
         <div class="card empty">
-          {isWhole(view) ? (
+          {isUnfiltered(view) ? (
             <>
               <p>There are no active tokens. An integration needs one to send requests.</p>
               {createLink('Create a token')} <a href={`${tokensPath}?status=${anyState}`}>Show ended tokens</a>
@@ -160,7 +160,7 @@ function Filters({ view }: { view: View }) {
       <button type="submit" class="secondary">
         Filter
       </button>
-      {!isWhole(view) && <ButtonLink href={tokensPath} label="Clear" />}
+      {!isUnfiltered(view) && <ButtonLink href={tokensPath} label="Clear" />}
     </form>
   )
 }

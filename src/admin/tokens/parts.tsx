@@ -87,7 +87,7 @@ export const GrantName = ({ grant }: { grant: TokenRecord['tenants'][number] }) 
 )
 
 /** Returns the token whose id is in the path. @throws `NOT_FOUND` */
-export const tokenOf = ({ sql }: AdminContext, { id }: { id: string }): Promise<TokenRecord> =>
+export const loadToken = ({ sql }: AdminContext, { id }: { id: string }): Promise<TokenRecord> =>
   getToken(sql, requireIdentifier(id, 'token'))
 
 /** The page that is shown instead of a form when the form needs an active token and the token is not active. */

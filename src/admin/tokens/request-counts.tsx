@@ -40,7 +40,7 @@ export function RequestCounts({ days, counts }: DailyCounts) {
         {...{ days, counts }}
         id="operations"
         title="Requests by day and operation"
-        series={operationsOf(counts)}
+        series={listOperations(counts)}
         labelOf={({ operation }) => operationLabel(operation)}
         omitsZeros
       />
@@ -84,7 +84,7 @@ export const operationLabel = (name: string): string =>
  * Returns the operations that were requested. Operations on one resource share a color; the bars of `Get` and `Export`
  * are hatched.
  */
-function operationsOf(counts: readonly RequestCount[]): Series[] {
+function listOperations(counts: readonly RequestCount[]): Series[] {
   const subjects = Object.keys(colors)
   const operations = [...new Set(counts.map(({ operation }) => operation))].sort().map(name => {
     const [, verb = '', noun = name] = /^(List|Get|Export)(\w+?)s?$/.exec(name) ?? []
@@ -108,7 +108,7 @@ interface OperationCounts {
 
 function TableByStatus({ counts }: Pick<DailyCounts, 'counts'>) {
   const statuses = [...new Set(counts.map(({ status }) => status))].sort((a, b) => a - b)
-  const rows = operationsOf(counts).map(({ label }) => ({
+  const rows = listOperations(counts).map(({ label }) => ({
     label,
     counts: counts.filter(({ operation }) => operationLabel(operation) === label),
   }))

@@ -2,11 +2,11 @@ import { revokeToken } from '../../domain/token/lifecycle.ts'
 import { Facts } from '../../pages/facts.tsx'
 import { ConfirmForm, Layout } from '../components/layout.tsx'
 import { actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
-import { InactiveTokenPage, LastUse, tokenOf, tokenPath } from './parts.tsx'
+import { InactiveTokenPage, LastUse, loadToken, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id/revoke */
 export const showRevoke: HandlerById = async (context, request, reply) => {
-  const token = await tokenOf(context, request.params)
+  const token = await loadToken(context, request.params)
   if (token.revokedAt) return sendPage(reply, <InactiveTokenPage token={token} action="Revoke" />)
   return sendPage(
     reply,
@@ -28,7 +28,7 @@ export const showRevoke: HandlerById = async (context, request, reply) => {
 
 /** POST /admin/tokens/:id/revoke */
 export const revoke: HandlerById = async (context, request, reply) => {
-  const { id } = await tokenOf(context, request.params)
+  const { id } = await loadToken(context, request.params)
   await revokeToken(context.sql, actorOf(request), id)
   const message = 'The token is revoked. All instances of the service reject it within a second.'
   return redirectWithFlash(reply, tokenPath(id), message)

@@ -6,7 +6,7 @@ import { formatTimestamp, Timestamp } from '../components/format.tsx'
 import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
-import { InactiveTokenPage, sendSecret, tokenOf, tokenPath } from './parts.tsx'
+import { InactiveTokenPage, loadToken, sendSecret, tokenPath } from './parts.tsx'
 
 const secondsPerHour = 3600
 const secondsPerDay = 24 * secondsPerHour
@@ -21,7 +21,7 @@ const overlaps = [
 
 /** GET /admin/tokens/:id/rotate */
 export const showRotate: HandlerById = async (context, request, reply) => {
-  const token = await tokenOf(context, request.params)
+  const token = await loadToken(context, request.params)
   if (token.rotatedTo !== null) return sendPage(reply, <AlreadyReplaced token={token} successor={token.rotatedTo} />)
   if (tokenStatus(token) !== 'active') return sendPage(reply, <InactiveTokenPage token={token} action="Rotate" />)
   return sendPage(
@@ -56,7 +56,7 @@ export const showRotate: HandlerById = async (context, request, reply) => {
 
 /** POST /admin/tokens/:id/rotate */
 export const rotate: HandlerById = async (context, request, reply) => {
-  const token = await tokenOf(context, request.params)
+  const token = await loadToken(context, request.params)
   const form = formBody(request)
   const rotation = readRotation(token, form)
   const key = readIdempotencyKey(form)

@@ -4,12 +4,12 @@ import { ErrorSummary, Field, FormError } from '../components/field.tsx'
 import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
-import { InactiveTokenPage, tokenOf, tokenPath } from '../tokens/parts.tsx'
+import { InactiveTokenPage, loadToken, tokenPath } from '../tokens/parts.tsx'
 import { sendSecret } from './parts.tsx'
 
 /** GET /admin/tokens/:id/webhooks */
-export const showCreate: HandlerById = async (context, request, reply) => {
-  const token = await tokenOf(context, request.params)
+export const showCreateWebhook: HandlerById = async (context, request, reply) => {
+  const token = await loadToken(context, request.params)
   if (tokenStatus(token) !== 'active') {
     return sendPage(reply, <InactiveTokenPage token={token} action="Add a webhook to" />)
   }
@@ -43,8 +43,8 @@ export const showCreate: HandlerById = async (context, request, reply) => {
 }
 
 /** POST /admin/tokens/:id/webhooks */
-export const create: HandlerById = async (context, request, reply) => {
-  const { id } = await tokenOf(context, request.params)
+export const createWebhook: HandlerById = async (context, request, reply) => {
+  const { id } = await loadToken(context, request.params)
   const url = textField(formBody(request), 'url')
   const endpoint = await createEndpoint(context.sql, actorOf(request), id, url)
   return sendSecret(context, reply.code(201), 'The webhook is added', endpoint)

@@ -21,13 +21,13 @@ import { type Column, Table } from '../components/table.tsx'
 import { actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
 import { tokenPath } from '../tokens/parts.tsx'
-import { endpointOf, StateBadge, sendSecret, webhookPath } from './parts.tsx'
+import { loadEndpoint, StateBadge, sendSecret, webhookPath } from './parts.tsx'
 
 const maxShown = 50
 
 /** GET /admin/webhooks/:id */
 export const showWebhook: HandlerById = async (context, request, reply) => {
-  const endpoint = await endpointOf(context, request.params)
+  const endpoint = await loadEndpoint(context, request.params)
   const deliveries = await listDeliveries(context.sql, endpoint.id, maxShown)
   return sendPage(
     reply,
@@ -141,8 +141,8 @@ const Replay = ({ endpoint }: { endpoint: Endpoint }) => (
 const testTimeoutMs = 3_000
 
 /** POST /admin/webhooks/:id/test */
-export const test: HandlerById = async (context, request, reply) => {
-  const endpoint = await endpointOf(context, request.params)
+export const testWebhook: HandlerById = async (context, request, reply) => {
+  const endpoint = await loadEndpoint(context, request.params)
   const sent = context.webhooks.sendTest(actorOf(request), endpoint)
   const answer = await Promise.race([sent, pause(testTimeoutMs, null, { ref: false })])
   const outcome = answer ? describeOutcome(answer) : 'No answer yet: in 15 seconds at most, it is among the deliveries.'
@@ -151,7 +151,7 @@ export const test: HandlerById = async (context, request, reply) => {
 
 /** POST /admin/webhooks/:id/pause */
 export const pauseWebhook: HandlerById = async (context, request, reply) => {
-  const { id } = await endpointOf(context, request.params)
+  const { id } = await loadEndpoint(context, request.params)
   await pauseEndpoint(context.sql, actorOf(request), id)
   return redirectWithFlash(
     reply,
@@ -162,14 +162,14 @@ export const pauseWebhook: HandlerById = async (context, request, reply) => {
 
 /** POST /admin/webhooks/:id/resume */
 export const resumeWebhook: HandlerById = async (context, request, reply) => {
-  const { id } = await endpointOf(context, request.params)
+  const { id } = await loadEndpoint(context, request.params)
   await resumeEndpoint(context.sql, actorOf(request), id)
   return redirectWithFlash(reply, webhookPath(id), 'The webhook is resumed. What has waited is sent now.')
 }
 
 /** POST /admin/webhooks/:id/replay */
-export const replay: HandlerById = async (context, request, reply) => {
-  const { id } = await endpointOf(context, request.params)
+export const replayWebhook: HandlerById = async (context, request, reply) => {
+  const { id } = await loadEndpoint(context, request.params)
   const form = formBody(request)
   const from = parseInstant(textField(form, 'from'))
   if (from === null) throw badInput({ from: [instantMessage] })
@@ -178,8 +178,8 @@ export const replay: HandlerById = async (context, request, reply) => {
 }
 
 /** POST /admin/webhooks/:id/rotate */
-export const rotate: HandlerById = async (context, request, reply) => {
-  const { id } = await endpointOf(context, request.params)
+export const rotateWebhookSecret: HandlerById = async (context, request, reply) => {
+  const { id } = await loadEndpoint(context, request.params)
   const endpoint = await rotateSecret(context.sql, actorOf(request), id, revisionOf(formBody(request)))
   return sendSecret(context, reply, 'The secret is rotated', endpoint)
 }
@@ -191,8 +191,8 @@ export const rotate: HandlerById = async (context, request, reply) => {
 const revisionOf = (form: URLSearchParams): number => parseIdentifier(textField(form, 'revision')) ?? 0
 
 /** GET /admin/webhooks/:id/delete */
-export const showDelete: HandlerById = async (context, request, reply) => {
-  const endpoint = await endpointOf(context, request.params)
+export const showDeleteWebhook: HandlerById = async (context, request, reply) => {
+  const endpoint = await loadEndpoint(context, request.params)
   const path = webhookPath(endpoint.id)
   return sendPage(
     reply,
@@ -208,7 +208,7 @@ export const showDelete: HandlerById = async (context, request, reply) => {
 
 /** POST /admin/webhooks/:id/delete */
 export const deleteWebhook: HandlerById = async (context, request, reply) => {
-  const { id, tokenId } = await endpointOf(context, request.params)
+  const { id, tokenId } = await loadEndpoint(context, request.params)
   await deleteEndpoint(context.sql, actorOf(request), id)
   return redirectWithFlash(reply, tokenPath(tokenId), `Webhook ${id} is deleted.`)
 }

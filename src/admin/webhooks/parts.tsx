@@ -18,7 +18,7 @@ export const webhookPath = (id: number, action?: 'test' | 'pause' | 'resume' | '
   `${adminPath}/webhooks/${id}${action ? `/${action}` : ''}`
 
 /** Returns the endpoint whose id is in the path. @throws `NOT_FOUND` */
-export const endpointOf = ({ sql }: AdminContext, { id }: { id: string }): Promise<Endpoint> =>
+export const loadEndpoint = ({ sql }: AdminContext, { id }: { id: string }): Promise<Endpoint> =>
   getEndpoint(sql, requireIdentifier(id, 'webhook'))
 
 /** The state of an endpoint, and why it is not active. */

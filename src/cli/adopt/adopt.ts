@@ -23,7 +23,7 @@ import { withDatabase, withUnmigratedDatabase } from '../database/database.ts'
 import { formatQuantity, jsonOption, onBlocked, printResult, printTable, readSeconds } from '../terminal/output.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 import { verifyCommand } from '../verify.ts'
-import { checkCommand, fromOption, requireNone, searchPathOption } from './check.ts'
+import { checkCommand, fromOption, requireNoErrors, searchPathOption } from './check.ts'
 import { initCommand } from './init.ts'
 import { showCommand } from './show.ts'
 
@@ -58,10 +58,10 @@ const applyCommand = new Command('apply')
       if (from !== undefined) {
         const onTable = ({ schema, name }: PlatformTable) => console.error(`Copying ${schema}.${name} …`)
         const options = { platformUrl: from, path, lockWait: wait, onBlocked, onTable }
-        requireNone(await stagePlatform(owner, folder, options))
+        requireNoErrors(await stagePlatform(owner, folder, options))
       }
       const isInstalled = isMigrated && (await hasMappings(owner, adopted))
-      if (!isInstalled) requireNone((await checkMapping(owner, folder, path)).findings)
+      if (!isInstalled) requireNoErrors((await checkMapping(owner, folder, path)).findings)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
       // Before this line, Ctrl-C ends the process, and the server rolls the work back, because it is one transaction.
       process.once('SIGINT', () => stop.abort())
@@ -148,7 +148,7 @@ const diffCommand = new Command('diff')
   .addOption(jsonOption())
   .action(async (folder: string, { searchPath, json }: { searchPath: string; json: boolean }) => {
     const { findings, changes } = await withDatabase(({ owner }) => checkMapping(owner, folder, searchPath))
-    requireNone(findings)
+    requireNoErrors(findings)
     printResult(json, { changes }, changes.map(describeChange).join('\n') || 'No record would change.')
   })
 

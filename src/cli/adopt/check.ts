@@ -58,7 +58,7 @@ function describeFinding({ file, line, level, problem, remedy, keys }: Finding):
 }
 
 /** Ends the command when the new mapping has errors, so that the installed mapping stays. */
-export function requireNone(findings: readonly Finding[]): void {
+export function requireNoErrors(findings: readonly Finding[]): void {
   const errors = findings.filter(({ level }) => level === 'error').map(describeFinding)
   if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))
 }

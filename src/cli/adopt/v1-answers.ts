@@ -16,13 +16,13 @@ import { Loaders } from '../../graphql/loaders.ts'
 import { statusOf, toGatewayError, toMessageBody } from '../../http/errors.ts'
 import { renameFields } from '../../rest/register.ts'
 import { v1 } from '../../rest/v1/routes.ts'
-import { commandLine } from '../terminal/actor.ts'
+import { commandLineActor } from '../terminal/actor.ts'
 
 /**
  * The operations of v1 that show a record of a type, by the type. Categories and variants are shown as parts of
  * products.
  */
-const operationsOf: Record<string, readonly string[]> = {
+const operationsByType: Record<string, readonly string[]> = {
   tenant: ['ListTenants'],
   product: ['GetCatalogVoucher'],
   voucher: ['GetPurchasedVoucher', 'ResolveVoucher'],
@@ -44,7 +44,7 @@ export async function readAnswers(
   { record: stored, tenantId }: KeyState,
 ): Promise<Answer[]> {
   if (!stored || tenantId === null) return []
-  const { id } = await createToken(transaction, commandLine(), {
+  const { id } = await createToken(transaction, commandLineActor(), {
     ...{ name: 'adopt show', contact: null, permissions: [...permissionNames], rateLimit: null, expiresAt: null },
     tenants: [{ tenantId, withDescendants: false }],
   })
@@ -55,7 +55,7 @@ export async function readAnswers(
   const variables: Record<string, string> = { tenant: `${tenantId}`, [record]: `${stored.id}` }
   const answers: Answer[] = []
   for (const { name, method, path, run, argumentNames } of v1.operations) {
-    if (!operationsOf[record]?.includes(name)) continue
+    if (!operationsByType[record]?.includes(name)) continue
     const request = `${method} ${v1.path}${path.replaceAll(/:(\w+)/g, (_, name) => `${variables[name]}`)}`
     try {
       const body = await transaction.savepoint(sql => {

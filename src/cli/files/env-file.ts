@@ -6,7 +6,7 @@ import { similarNames, unknownVariable } from '../../config/variable-names.ts'
 import { variableNames } from '../../config/variables.ts'
 import { type Reason, ReasonError, reason } from '../../reasons.ts'
 
-const file = '.env'
+const envFile = '.env'
 
 /** A quoted value after the name of a variable. The value may span several lines. */
 const quotedValue = /^([^\n#=]*=[ \t]*)(["'`])[\s\S]*?\2/gm
@@ -15,10 +15,12 @@ const quotedValue = /^([^\n#=]*=[ \t]*)(["'`])[\s\S]*?\2/gm
  * The value of an assignment without quotes. `#` begins a comment only after a space, whereas Node would cut `a#b` to
  * `a`.
  */
-const value = /""[ \t]*(#.*)?|(?![ \t]*["'`])([^#]*[ \t]#.*|#.*|[^#]*)/
+const unquotedValue = /""[ \t]*(#.*)?|(?![ \t]*["'`])([^#]*[ \t]#.*|#.*|[^#]*)/
 
 /** An assignment, a comment or an empty line. */
-const line = new RegExp(`^[ \\t]*((export[ \\t]+)?(?<name>[A-Za-z_]\\w*)[ \\t]*=[ \\t]*(${value.source})|#.*)?$`)
+const validLine = new RegExp(
+  `^[ \\t]*((export[ \\t]+)?(?<name>[A-Za-z_]\\w*)[ \\t]*=[ \\t]*(${unquotedValue.source})|#.*)?$`,
+)
 
 /** The names of all variables that a command of the program reads, the command `sync` included. */
 const knownNames = [
@@ -45,14 +47,14 @@ export function loadEnvFile(): void {
 /** Reads UTF-8, or UTF-16, which some editors on Windows write. @returns null when there is no file */
 function readText(): string | null {
   try {
-    const bytes = readFileSync(file)
+    const bytes = readFileSync(envFile)
     const encoding = { fffe: 'utf-16le', feff: 'utf-16be' }[bytes.toString('hex', 0, 2)] ?? 'utf-8'
     // The decoder also removes the byte order mark.
     return new TextDecoder(encoding, { fatal: true }).decode(bytes).replaceAll(/\r\n?/g, '\n')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
     const why = error instanceof Error ? error.message : String(error)
-    throw new ReasonError(reason('ENV_FILE_UNREADABLE', { file: resolve(file), why }))
+    throw new ReasonError(reason('ENV_FILE_UNREADABLE', { file: resolve(envFile), why }))
   }
 }
 
@@ -62,7 +64,7 @@ function findProblems(text: string): Reason[] {
   const reasons: Reason[] = []
   const names = new Set<string>()
   for (const [index, each] of unquoted.split('\n').entries()) {
-    const match = line.exec(each)
+    const match = validLine.exec(each)
     if (match === null) invalid.push(index + 1)
     const name = match?.groups?.name
     if (name === undefined) continue
@@ -78,4 +80,4 @@ function findProblems(text: string): Reason[] {
   return reasons
 }
 
-const placeOf = (lines: number | string) => `${resolve(file)}, line ${lines}`
+const placeOf = (lines: number | string) => `${resolve(envFile)}, line ${lines}`

@@ -22,11 +22,11 @@ import { requireProcessLimits } from '../../process-limits.ts'
 import { makeAllSteps } from '../../projection/step.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
 import { readDataFile, removeDataFile, writeDataFile } from '../files/data-file.ts'
-import { commandLine } from '../terminal/actor.ts'
+import { commandLineActor } from '../terminal/actor.ts'
 import { readNumber } from '../terminal/output.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 import { listen, requireFreePorts } from './listen.ts'
-import { endAtSecondSignal, stopService, untilSignal } from './stop.ts'
+import { endAtSecondSignal, stopService, waitForSignal } from './stop.ts'
 import { linkToPrimary, type PrimaryLink } from './worker.ts'
 import { type Demo, type RunningService, startPrimary } from './workers.ts'
 
@@ -49,7 +49,7 @@ export const serveCommand = new Command('serve')
       requireProcessLimits(config, workers)
       await requireFreePorts(config)
     }
-    const stopped = primary?.stopped ?? untilSignal()
+    const stopped = primary?.stopped ?? waitForSignal()
     let listens = false
     // Before the service listens, a stop has nothing to wait for: an embedded server ends with this process.
     void stopped.then(() => listens || process.exit(0))
@@ -228,7 +228,7 @@ async function startDemoPlatform({ publicUrl, port, redemption }: Config, { addr
 const demoRate = 1200
 
 async function createDemoToken(config: Config, pool: Pool): Promise<string> {
-  const { secret } = await createToken(pool, commandLine(), {
+  const { secret } = await createToken(pool, commandLineActor(), {
     name: 'Demo',
     contact: null,
     rateLimit: config.rateLimitPerMinute < demoRate ? demoRate : null,
@@ -249,7 +249,7 @@ async function createDemoToken(config: Config, pool: Pool): Promise<string> {
  */
 async function describeFirstAdministrator(pool: Pool): Promise<(adminOrigin: string) => string[]> {
   if (process.stdout.isTTY) {
-    const secret = await inviteFirstAdministrator(pool, commandLine())
+    const secret = await inviteFirstAdministrator(pool, commandLineActor())
     if (secret === null) return () => []
     return adminOrigin => [
       '',

@@ -8,7 +8,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 const stopTimeoutMs = 9_500
 
 /** Waits until SIGINT or SIGTERM arrives. @returns its name */
-export const untilSignal = () =>
+export const waitForSignal = () =>
   new Promise<string>(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
   })

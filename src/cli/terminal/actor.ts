@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import type { Actor } from '../../domain/administrator/audit.ts'
 
 /** Returns the actor of audit entries that a command makes: the user of this machine. */
-export function commandLine(): Actor {
+export function commandLineActor(): Actor {
   return { name: `command line (${userName()})`, address: null }
 }
 
