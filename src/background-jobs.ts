@@ -66,14 +66,14 @@ export async function registerBackgroundJobs(
   }
 
   /** Runs a job like `every`, but only in one process of the service. */
-  const everyOnce: typeof every = (interval, name, job) =>
+  const everyInFirstProcess: typeof every = (interval, name, job) =>
     isFirst ? every(interval, name, job) : () => Promise.resolve()
 
   const { background } = pool
   const checks = [
     // The log reports reasons that begin or end, even when nothing calls `/readyz`.
     every(10 * second, 'look at what is wrong', checkReadiness),
-    everyOnce(second, 'compare the database server with the former one', async () => {
+    everyInFirstProcess(second, 'compare the database server with the former one', async () => {
       const former = await reportServerChange(background)
       if (former === null) return
       app.log.error(
@@ -95,8 +95,8 @@ export async function registerBackgroundJobs(
     }
   }
   if (isFirst) void keepMakingSteps()
-  everyOnce(5 * second, 'delete the notes that steps have taken', () => deletePassedNotes(background))
-  everyOnce(5 * second, 'capture sources again', () =>
+  everyInFirstProcess(5 * second, 'delete the notes that steps have taken', () => deletePassedNotes(background))
+  everyInFirstProcess(5 * second, 'capture sources again', () =>
     repairCapture(background, source =>
       app.log.warn(
         { source },
@@ -104,7 +104,7 @@ export async function registerBackgroundJobs(
       ),
     ),
   )
-  everyOnce(checkInterval * second, 'compare some records with their sources', async () => {
+  everyInFirstProcess(checkInterval * second, 'compare some records with their sources', async () => {
     const keys = await checkSomeRecords(background)
     if (keys.length === 0) return
     app.log.warn(
@@ -112,15 +112,15 @@ export async function registerBackgroundJobs(
       `${keys.length} records differed from their sources, and are written again`,
     )
   })
-  everyOnce(5 * second, 'follow the tables of the platform', followPlatform)
+  everyInFirstProcess(5 * second, 'follow the tables of the platform', followPlatform)
   every(5 * second, 'read the signing keys', readSigningKeys)
-  everyOnce(second, 'send webhooks', sendWebhooks)
-  void everyOnce(hour, 'delete old deliveries of webhooks', () => deleteOldDeliveries(background))()
-  void everyOnce(hour, 'delete former signing keys', () => deleteFormerKeys(background))()
-  void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
-  void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()
-  void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()
-  everyOnce(minute, 'delete rate windows that have ended', () => deleteEndedWindows(background))
+  everyInFirstProcess(second, 'send webhooks', sendWebhooks)
+  void everyInFirstProcess(hour, 'delete old deliveries of webhooks', () => deleteOldDeliveries(background))()
+  void everyInFirstProcess(hour, 'delete former signing keys', () => deleteFormerKeys(background))()
+  void everyInFirstProcess(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
+  void everyInFirstProcess(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()
+  void everyInFirstProcess(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()
+  everyInFirstProcess(minute, 'delete rate windows that have ended', () => deleteEndedWindows(background))
   const writes = [
     every(5 * second, 'write when tokens were last used', tokens.saveUse),
     every(2 * second, 'write request counts', requestCounter.save),

@@ -7,7 +7,7 @@ import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import type { Config } from './config/config.ts'
 import { createFailureLog } from './failure-log.ts'
-import { trustedProxies } from './http/client-address.ts'
+import { createProxyTest } from './http/client-address.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
 import { limitConnections } from './http/limits/connection-limit.ts'
 import { enforceDeadline } from './http/limits/deadline.ts'
@@ -39,7 +39,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
     // A logger for each request takes 3 % of the time of a record, so each log call passes the id of the request.
     childLoggerFactory: logger => logger,
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
-    trustProxy: config.trustProxy.length > 0 ? trustedProxies(config.trustProxy) : false,
+    trustProxy: config.trustProxy.length > 0 ? createProxyTest(config.trustProxy) : false,
     rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
     // A path parameter may be as long as the request line allows, because the routes decide whether a record exists
     // (R7).

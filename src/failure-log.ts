@@ -43,7 +43,7 @@ const limits = { kinds: 50, causes: 10, requestIds: 5 }
 type Cause = ReturnType<typeof summarizeError> & { message: string; count: number }
 
 /** The cause that counts the failures beyond `limits.kinds`. */
-const other = { message: 'other', code: 'other', statement: undefined }
+const otherFailures = { message: 'other', code: 'other', statement: undefined }
 
 /** Creates the log of failures: at most about one line a second. @param log writes the lines that count failures */
 export function createFailureLog(log: FastifyBaseLogger) {
@@ -119,7 +119,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
         return
       }
       const hasPlace = causes.has(key) || causes.size < limits.kinds
-      const [place, kept] = hasPlace ? [key, { message, code, statement }] : (['other', other] as const)
+      const [place, kept] = hasPlace ? [key, { message, code, statement }] : (['other', otherFailures] as const)
       causes.set(place, { ...kept, count: (causes.get(place)?.count ?? 0) + 1 })
       isError ||= level === 'error'
       if (request && requestIds.length < limits.requestIds) requestIds.push(request.id)

@@ -59,19 +59,19 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   const inner = (each: unknown) => toLoggedError(each, depth + 1)
   const { code, statement } = summarizeError(error)
   return {
-    type: word(error.name) ?? 'Error',
+    type: loggedWord(error.name) ?? 'Error',
     message: statement ? `${code} in ${statement}` : code,
-    code: word(own('code')),
+    code: loggedWord(own('code')),
     statement,
-    severity: word(own('severity')),
-    routine: word(own('routine')),
-    schema: word(own('schema_name')),
-    table: word(own('table_name')),
-    column: word(own('column_name')),
-    constraint: word(own('constraint_name')),
-    syscall: word(own('syscall')),
-    address: address(own('address')),
-    port: port(own('port')),
+    severity: loggedWord(own('severity')),
+    routine: loggedWord(own('routine')),
+    schema: loggedWord(own('schema_name')),
+    table: loggedWord(own('table_name')),
+    column: loggedWord(own('column_name')),
+    constraint: loggedWord(own('constraint_name')),
+    syscall: loggedWord(own('syscall')),
+    address: loggedAddress(own('address')),
+    port: loggedPort(own('port')),
     reasons: error instanceof ReasonError ? error.reasons : undefined,
     stack: framesOf(error),
     cause: error.cause instanceof Error && depth < limits.depth ? inner(error.cause) : undefined,
@@ -88,7 +88,7 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
  */
 export function summarizeError(error: unknown): { code: string; statement: string | undefined } {
   if (!(error instanceof Error)) return { code: typeof error, statement: undefined }
-  const code = word(Reflect.get(error, 'code')) ?? word(error.name) ?? 'Error'
+  const code = loggedWord(Reflect.get(error, 'code')) ?? loggedWord(error.name) ?? 'Error'
   return { code, statement: statementIn(Reflect.get(error, 'query')) }
 }
 
@@ -100,23 +100,23 @@ const matching = (pattern: RegExp) => (value: unknown) =>
   typeof value === 'string' && pattern.test(value) ? value : undefined
 
 /** A name, or a SQLSTATE code. */
-const word = matching(/^[A-Za-z_][\w.$-]{0,62}$|^\w{5}$/)
-const address = matching(/^[\w.:%/-]{1,255}$/)
-const port = (value: unknown) => (typeof value === 'number' ? value : undefined)
+const loggedWord = matching(/^[A-Za-z_][\w.$-]{0,62}$|^\w{5}$/)
+const loggedAddress = matching(/^[\w.:%/-]{1,255}$/)
+const loggedPort = (value: unknown) => (typeof value === 'number' ? value : undefined)
 
 /** Returns the name of a statement, from its leading comment. */
 const statementIn = (query: unknown) =>
   typeof query === 'string' ? /\/\* ([a-z_]+\.[a-z_]+) \*\//.exec(query)?.[1] : undefined
 
 /** A stack line of V8 that names a place in a file. */
-const frame = /^ {4}at (?:[\w$.<>[\] ]+ \()?(?:file:\/\/|node:|\/)[^\s()]*:\d+:\d+\)?$/
+const framePattern = /^ {4}at (?:[\w$.<>[\] ]+ \()?(?:file:\/\/|node:|\/)[^\s()]*:\d+:\d+\)?$/
 
 /** Returns the stack frames without the message above them, which may have several lines. */
 function framesOf({ stack = '', message }: Error): string {
   const start = stack.indexOf(message)
   if (start === -1) return ''
   const lines = stack.slice(start + message.length).split('\n')
-  return lines.filter(line => frame.test(line)).join('\n')
+  return lines.filter(line => framePattern.test(line)).join('\n')
 }
 
 /**

@@ -42,7 +42,7 @@ export const connectionLimit = (databasePool: number): number => openFileLimit()
  *
  * @param use the purpose of the files
  */
-export function findFewFiles(needed = moduleFiles, use = 'to load its code'): Reason | null {
+export function findFileLimitProblem(needed = moduleFiles, use = 'to load its code'): Reason | null {
   const limit = openFileLimit()
   return limit >= needed ? null : reason('FILES_TOO_FEW', { limit, needed, use })
 }
@@ -55,7 +55,10 @@ export function findFewFiles(needed = moduleFiles, use = 'to load its code'): Re
  */
 export function requireProcessLimits({ maxRequests, databasePool }: Config, workers: number): void {
   const use = `for MAX_REQUESTS=${maxRequests}, DATABASE_POOL=${databasePool} and --workers ${workers}`
-  const fewFiles = findFewFiles(reservedFiles(databasePool) + Math.max(maxRequests, files.worker * workers), use)
+  const fewFiles = findFileLimitProblem(
+    reservedFiles(databasePool) + Math.max(maxRequests, files.worker * workers),
+    use,
+  )
   if (fewFiles !== null) throw new ReasonError(fewFiles)
   const limit = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20) - youngHeap
   const needed = Math.ceil(heap.start + heap.request * maxRequests)

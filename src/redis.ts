@@ -8,7 +8,7 @@ declare module 'ioredis' {
 }
 
 /** Redis runs the script as one step, so no call of another instance comes in between. */
-const countCalls = `
+const countCallsScript = `
 redis.call('set', KEYS[1], 0, 'PX', ARGV[2], 'NX')
 return { redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1]) }`
 
@@ -56,7 +56,7 @@ class RedisError extends Error {
  * @returns a function that returns the calls in a window, and milliseconds until it resets
  */
 export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number) {
-  redis.defineCommand('countCalls', { numberOfKeys: 1, lua: countCalls })
+  redis.defineCommand('countCalls', { numberOfKeys: 1, lua: countCallsScript })
   // Without a connection, the error of the command does not name the cause, so the error of the connection is reported.
   let connectionError: unknown = null
   redis.on('error', error => {

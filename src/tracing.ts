@@ -29,7 +29,7 @@ export function startTracing(): void {
   // The API returns a proxy as long as no provider is registered.
   if (tracer instanceof ProxyTracer) return
 
-  follow(requestChannel, {
+  traceChannel(requestChannel, {
     start({ method, route, headers }) {
       const attributes = { 'http.request.method': method, 'http.route': route }
       const caller = propagation.extract(context.active(), headers)
@@ -37,17 +37,17 @@ export function startTracing(): void {
     },
     end(span, { status = 0 }) {
       span.setAttribute('http.response.status_code', status)
-      if (status >= 500) fail(span, String(status))
+      if (status >= 500) setSpanError(span, String(status))
     },
   })
-  follow(operationChannel, {
+  traceChannel(operationChannel, {
     start({ type, name }) {
       const shown = safeName(name)
       const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': shown }
       return tracer.startSpan(shown ? `${type} ${shown}` : type, { attributes })
     },
   })
-  follow(statementChannel, {
+  traceChannel(statementChannel, {
     start({ name, pool }) {
       // Statements of background jobs would each begin a trace, several a second.
       if (!trace.getActiveSpan()) return null
@@ -75,7 +75,10 @@ interface SpanMaker<Work> {
   end?(span: Span, work: Work): void
 }
 
-function follow<Work extends object>({ start, asyncEnd }: TracingChannel<unknown, Work>, maker: SpanMaker<Work>): void {
+function traceChannel<Work extends object>(
+  { start, asyncEnd }: TracingChannel<unknown, Work>,
+  maker: SpanMaker<Work>,
+): void {
   const underWay = new WeakMap<Work, Span>()
   start.bindStore(new ActiveContext(), work => {
     const span = maker.start(work)
@@ -86,7 +89,7 @@ function follow<Work extends object>({ start, asyncEnd }: TracingChannel<unknown
   subscribe(asyncEnd, work => {
     const span = underWay.get(work)
     if (!span) return
-    if ('error' in work && work.error !== undefined) fail(span, summarizeError(work.error).code)
+    if ('error' in work && work.error !== undefined) setSpanError(span, summarizeError(work.error).code)
     maker.end?.(span, work)
     span.end()
   })
@@ -103,7 +106,7 @@ class ActiveContext extends AsyncLocalStorage<Context> {
   }
 }
 
-function fail(span: Span, type: string): void {
+function setSpanError(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', type)
 }
 

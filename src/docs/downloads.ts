@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { docsPath } from '../http/paths.ts'
 
-export type Download = ReturnType<typeof read>
+export type Download = ReturnType<typeof readDownload>
 
 /** The address of the page, below which the files are. */
 export const downloadsPath = `${docsPath}/downloads`
@@ -21,15 +21,21 @@ export function readDownloads(): Download[] {
       ? 'The command that keeps a copy in step, a package for npm.'
       : 'The TypeScript client, a package for npm.'
   return [
-    ...readdirSync(packagesFolder).map(name => read(new URL(name, packagesFolder), 'application/gzip', describe(name))),
-    read(new URL('openapi.v1.json', schemaFolder), 'application/json', 'REST v1 as OpenAPI 3.1.'),
-    read(new URL('voucher-gateway.postman_collection.json', schemaFolder), 'application/json', 'REST v1 for Postman.'),
-    read(new URL('schema.graphql', schemaFolder), 'application/graphql', 'The GraphQL schema.'),
+    ...readdirSync(packagesFolder).map(name =>
+      readDownload(new URL(name, packagesFolder), 'application/gzip', describe(name)),
+    ),
+    readDownload(new URL('openapi.v1.json', schemaFolder), 'application/json', 'REST v1 as OpenAPI 3.1.'),
+    readDownload(
+      new URL('voucher-gateway.postman_collection.json', schemaFolder),
+      'application/json',
+      'REST v1 for Postman.',
+    ),
+    readDownload(new URL('schema.graphql', schemaFolder), 'application/graphql', 'The GraphQL schema.'),
   ]
 }
 
 /** Reads a file. @param type the media type of the file @returns the file with its SHA-256, in hexadecimal */
-function read(file: URL, type: string, description: string) {
+function readDownload(file: URL, type: string, description: string) {
   const content = readFileSync(file)
   const name = file.pathname.replace(/^.*\//, '')
   return { name, description, type, content, checksum: createHash('sha256').update(content).digest('hex') }

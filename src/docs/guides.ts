@@ -13,7 +13,7 @@ export interface Guide {
   summary: string
 }
 
-const texts: readonly (readonly [slug: string, title: string, summary: string])[] = [
+const guideTexts: readonly (readonly [slug: string, title: string, summary: string])[] = [
   ['quick-start', 'Quick start', 'From a token to the first vouchers, in curl, TypeScript, Python or PHP.'],
   [
     'authentication',
@@ -41,7 +41,7 @@ const texts: readonly (readonly [slug: string, title: string, summary: string])[
 ]
 
 /** The guides in the order in which they are read. */
-export const guides: readonly Guide[] = texts.map(([slug, title, summary]) => ({ slug, title, summary }))
+export const guides: readonly Guide[] = guideTexts.map(([slug, title, summary]) => ({ slug, title, summary }))
 
 /** The placeholder in the guides for the address of the service. */
 export const originPlaceholder = 'https://gateway.example.com'

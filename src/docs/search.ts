@@ -31,7 +31,7 @@ const ignoredWords = new Set('a an and are can do does for how i in is it my of 
 const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? []
 
 /** Returns a word and its parts, so that a search for `valid` also finds `date_valid_end` and `dateValidEnd`. */
-const withParts = (word: string) => [...new Set([word, ...word.split(/_|(?<=\p{Ll})(?=\p{Lu})/u)])]
+const splitIntoParts = (word: string) => [...new Set([word, ...word.split(/_|(?<=\p{Ll})(?=\p{Lu})/u)])]
 
 const toTerm = (word: string) => (ignoredWords.has(word.toLowerCase()) ? null : word.toLowerCase())
 
@@ -39,10 +39,10 @@ const toTerm = (word: string) => (ignoredWords.has(word.toLowerCase()) ? null : 
  * A section matches when it has all words of the query. A word of the query may be the beginning of a word in the
  * section, or have one or two typing mistakes.
  */
-const options: Options<Section> = {
+const indexOptions: Options<Section> = {
   fields: ['heading', 'guide', 'text'],
   storeFields: ['heading', 'guide', 'text'],
-  tokenize: text => wordsOf(text).flatMap(withParts),
+  tokenize: text => wordsOf(text).flatMap(splitIntoParts),
   processTerm: word => {
     const term = toTerm(word)
     return term && [term, ...(synonyms.get(term) ?? [])]
@@ -65,11 +65,11 @@ const options: Options<Section> = {
  * The options for a second search when a query finds nothing. They also allow two mistakes in a short word, because two
  * letters in the wrong order count as two mistakes.
  */
-const tolerantOptions = { fuzzy: (term: string) => term.length > 3 && (term.length > 5 ? 2 : 1) }
+const tolerantSearchOptions = { fuzzy: (term: string) => term.length > 3 && (term.length > 5 ? 2 : 1) }
 
 /** Returns the index of sections as JSON. */
 export function indexSections(sections: readonly Section[]): string {
-  const index = new MiniSearch(options)
+  const index = new MiniSearch(indexOptions)
   index.addAll(sections)
   return JSON.stringify(index)
 }
@@ -78,11 +78,11 @@ export function indexSections(sections: readonly Section[]): string {
 export async function openSearch(): Promise<(query: string) => Match[]> {
   const index = await MiniSearch.loadJSONAsync(
     await readFile(new URL('../../dist/docs/search.json', import.meta.url), 'utf8'),
-    options,
+    indexOptions,
   )
   return query => {
     const found = index.search(query)
-    return (found.length > 0 ? found : index.search(query, tolerantOptions))
+    return (found.length > 0 ? found : index.search(query, tolerantSearchOptions))
       .slice(0, maxMatches)
       .map(({ id, guide, heading, text, terms }) => ({
         address: `${docsPath}/${id}`,

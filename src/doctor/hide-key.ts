@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-const shown = /^(-?\d+|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})$/i
+const publicKeyPattern = /^(-?\d+|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})$/i
 
 /**
  * Returns the key of a source as it may be shown: unchanged if it is a number or a UUID, and otherwise the beginning of
@@ -8,4 +8,4 @@ const shown = /^(-?\d+|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})$/i
  * this text.
  */
 export const hideKey = (key: string): string =>
-  shown.test(key) ? key : `sha256:${createHash('sha256').update(key).digest('hex').slice(0, 8)}`
+  publicKeyPattern.test(key) ? key : `sha256:${createHash('sha256').update(key).digest('hex').slice(0, 8)}`

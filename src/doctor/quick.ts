@@ -6,7 +6,7 @@ import { type Reason, reason } from '../reasons.ts'
 import { findMissingGrants } from './grants.ts'
 
 /** The difference of clocks that is tolerated, in milliseconds. */
-const tolerance = 5_000
+const maxClockDifferenceMs = 5_000
 
 /** Returns the reason why the database cannot be written. */
 export async function findUnwritable(sql: Pool): Promise<Reason[]> {
@@ -50,7 +50,7 @@ async function findClockDifference(sql: Sql): Promise<Reason[]> {
   // The database has read its clock between the two moments.
   const [ahead, behind] = [sent - row.read, row.read - Date.now()]
   const difference = Math.max(ahead, behind)
-  if (difference <= tolerance) return []
+  if (difference <= maxClockDifferenceMs) return []
   const direction = ahead > behind ? 'ahead of' : 'behind'
   return [reason('CLOCK_DIFFERS', { seconds: Math.round(difference / 1000), direction })]
 }

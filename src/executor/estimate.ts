@@ -29,13 +29,13 @@ export const emptySize: Size = { complexity: 0, cost: 0 }
  * The size of a field with faulty arguments. The field fails before its policy counts its cost, and before its
  * selection is read.
  */
-const failing: Size = { complexity: 1, cost: 0 }
+const failingFieldSize: Size = { complexity: 1, cost: 0 }
 
 /**
  * The multipliers of introspection are the lengths of its lists. Below `types`, the length is the mean over all types
  * of the schema. `__type` compensates for types that are longer than the mean.
  */
-const introspection: Record<string, number> = {
+const introspectionMultipliers: Record<string, number> = {
   'Query.__type': 8,
   '__Schema.types': 80,
   '__Schema.directives': 5,
@@ -83,7 +83,7 @@ export class Estimates {
     readArguments: FieldPlan['readArguments'],
     inner: Estimate,
   ): Estimate {
-    const undeclared = { field: 1, multiplier: introspection[`${parentType.name}.${field.name}`] ?? 1 }
+    const undeclared = { field: 1, multiplier: introspectionMultipliers[`${parentType.name}.${field.name}`] ?? 1 }
     const { policy: { cost, lengthOf } = {}, complexity = undeclared } = field.extensions.pothosOptions ?? {}
     const readsArguments = typeof cost === 'function' || typeof complexity === 'function'
     const sizeOfField = (variables: SizedRequest['variables'], below: Size, maxItems?: number): Size => {
@@ -96,7 +96,7 @@ export class Estimates {
           cost: units + (maxItems ?? multiplier) * below.cost,
         }
       } catch {
-        return failing
+        return failingFieldSize
       }
     }
     const isFixed =

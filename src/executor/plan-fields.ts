@@ -29,7 +29,7 @@ import { prepareArguments } from './variables.ts'
  * The maximum number of fields of a plan, counted at every place where they occur, because fragments can repeat a field
  * at exponentially many places.
  */
-const maxCollected = 25_000
+const maxPlannedFields = 25_000
 
 /** The plan of a part of an operation, with its size. Null when only graphql-js can run the part. */
 interface PlannedSelection<Plan> {
@@ -81,7 +81,7 @@ export class FieldPlanner {
 
   #planField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): PlannedSelection<FieldPlan> {
     this.#collected += nodes.length
-    if (this.#collected > maxCollected) throw new Error(`It selects more than ${maxCollected} fields.`)
+    if (this.#collected > maxPlannedFields) throw new Error(`It selects more than ${maxPlannedFields} fields.`)
     const place = `${parentType.name} ${nodes.map(node => this.#numberOf(node)).join()}`
     const known = this.#planned.get(place)
     if (known) return known

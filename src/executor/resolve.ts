@@ -63,7 +63,7 @@ function callForEach(items: readonly unknown[], call: (item: unknown, at: number
   return values.length === 1 ? Promise.resolve(values[0]).then(value => [value]) : Promise.all(values)
 }
 
-const infoOf = ({ field: { nodes, field, parentType }, run }: FieldPosition, path: Path): GraphQLResolveInfo => ({
+const createInfo = ({ field: { nodes, field, parentType }, run }: FieldPosition, path: Path): GraphQLResolveInfo => ({
   fieldName: field.name,
   fieldNodes: nodes,
   returnType: field.type,
@@ -84,7 +84,7 @@ export async function subscribeTo(field: FieldPlan, run: Run): Promise<AsyncIter
   const path = { prev: undefined, key, typename: parentType.name }
   try {
     const { subscribe } = field.field
-    const info = infoOf({ field, run, pathOf: () => path }, path)
+    const info = createInfo({ field, run, pathOf: () => path }, path)
     const events: unknown = await subscribe?.(undefined, readArguments(run.variables), run.context, info)
     if (typeof events === 'object' && events !== null && isAsyncIterable(events)) return events[Symbol.asyncIterator]()
     throw new Error(`${parentType.name}.${field.field.name} has no events.`)
@@ -99,7 +99,7 @@ const isAsyncIterable = (value: object): value is AsyncIterable<unknown> => Symb
 function valuesOf(parents: readonly unknown[], position: FieldPosition): MaybePromise<readonly unknown[]> {
   const { field, run, pathOf } = position
   const { source } = field
-  const info = (at: number) => infoOf(position, pathOf(at))
+  const info = (at: number) => createInfo(position, pathOf(at))
   switch (source.kind) {
     case 'typename':
       return []

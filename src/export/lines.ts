@@ -40,7 +40,7 @@ interface ExportRun {
   complete: () => Promise<void>
 }
 
-const lineOf = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
+const toLine = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
 
 /** The records of a chunk that are not written yet. */
 class Remainder {
@@ -119,7 +119,7 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
   const { updatedSince } = window
   let after: Position | null = window.after
   let count = 0
-  yield lineOf({ server_time: serverTime })
+  yield toLine({ server_time: serverTime })
   for (let hasMore = true; hasMore; ) {
     const remainder = await readChunk(run, after)
     try {
@@ -137,8 +137,8 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
     if (!remainder.position) continue
     count += remainder.written
     after = remainder.position
-    yield lineOf({ cursor: cursors.encrypt(list.identity, { ...after, updatedSince, until: serverTime }) })
+    yield toLine({ cursor: cursors.encrypt(list.identity, { ...after, updatedSince, until: serverTime }) })
   }
   await run.complete()
-  yield lineOf({ end: true, count })
+  yield toLine({ end: true, count })
 }

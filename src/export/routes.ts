@@ -28,7 +28,7 @@ const lineFeed = 0x0a
 type WriteRecords = (context: unknown, records: readonly object[]) => Buffer | Promise<Buffer>
 
 /** Returns a function that writes records as the list of an operation shows them. */
-const writeRecordsOf =
+const createRecordWriter =
   ({ plan, shared }: RecordSelection): WriteRecords =>
   (context, records) =>
     mapMaybePromise(
@@ -72,7 +72,7 @@ export interface BulkExport {
 }
 
 /** Returns the export for the list of an operation of v1; null when the operation lists no resource. */
-function bulkExportOf({ name, document, returns }: RestOperation): BulkExport | null {
+function createBulkExport({ name, document, returns }: RestOperation): BulkExport | null {
   const list = pathToBody(document).at(-1)?.name.value ?? ''
   const resource = findResource(list)
   if (!resource) return null
@@ -83,7 +83,7 @@ function bulkExportOf({ name, document, returns }: RestOperation): BulkExport | 
     permissions,
     returns: returns.replace('A page of ', 'All '),
     chunkSize,
-    write: writeRecordsOf(prepareRecords(document)),
+    write: createRecordWriter(prepareRecords(document)),
     listOf(tenantId) {
       if (tenantId === null) throw new Error(`The path of an export of ${list} has no tenant.`)
       return {
@@ -101,7 +101,7 @@ const tenants: BulkExport = {
   permissions: [],
   returns: 'All tenants of the token.',
   chunkSize: 2_000,
-  write: writeRecordsOf(prepareRecords(documents.ListTenants)),
+  write: createRecordWriter(prepareRecords(documents.ListTenants)),
   listOf: () => ({
     identity: tenantList,
     read: async ({ records, caller }, window) => chunkOfPage(await listTenants(records, caller.token, window)),
@@ -111,5 +111,5 @@ const tenants: BulkExport = {
 /** The exports, in the order of v1: one of tenants, and one for each list of a resource in v1. */
 export const bulkExports: readonly BulkExport[] = [
   tenants,
-  ...v1.operations.map(bulkExportOf).filter(bulkExport => bulkExport !== null),
+  ...v1.operations.map(createBulkExport).filter(bulkExport => bulkExport !== null),
 ]

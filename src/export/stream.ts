@@ -153,7 +153,7 @@ function createEncoder(coding: string): Transform | null {
 }
 
 /** The ports and the send queue of an established connection: proc_pid_net(5). */
-const connection = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\dA-F]{8}):/gm
+const socketEntry = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\dA-F]{8}):/gm
 
 /**
  * Returns the number of bytes that the kernel keeps for the reader of a connection; 0 on systems other than Linux. When
@@ -163,7 +163,7 @@ async function unreadBytes({ localPort, remotePort }: Socket): Promise<number> {
   const queues: number[] = []
   for (const table of ['tcp', 'tcp6']) {
     const text = await readFile(`/proc/net/${table}`, 'latin1').catch(() => '')
-    for (const [, local = '', remote = '', queue = ''] of text.matchAll(connection)) {
+    for (const [, local = '', remote = '', queue = ''] of text.matchAll(socketEntry)) {
       const isThis = Number.parseInt(local, 16) === localPort && Number.parseInt(remote, 16) === remotePort
       if (isThis) queues.push(Number.parseInt(queue, 16))
     }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
 import { assetsPath, graphiqlPath, graphqlPath } from '../http/paths.ts'
-import { compressedFile } from '../pages/compressed-file.ts'
+import { createCompressedFileHandler } from '../pages/compressed-file.ts'
 import { editorPageHeaders, HtmlPage, renderPage } from '../pages/html-page.tsx'
 import type { Site } from '../pages/site.ts'
 import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
@@ -21,7 +21,9 @@ interface GraphiqlOptions {
 
 /** Registers `GET /graphiql`. */
 export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions): void {
-  const send = compressedFile('text/html; charset=utf-8', async () => renderPage(<GraphiqlPage {...options} />))
+  const send = createCompressedFileHandler('text/html; charset=utf-8', async () =>
+    renderPage(<GraphiqlPage {...options} />),
+  )
   app.get(graphiqlPath, (request, reply) => send(request, reply.headers(headers)))
 }
 

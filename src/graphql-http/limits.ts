@@ -43,7 +43,7 @@ function maxItemsOf(type: GraphQLInputType): number {
   return isEnumType(item) ? Math.min(limits.listItems, item.getValues().length) : limits.listItems
 }
 
-const tooLong = (what: string, length: number, most: number) =>
+const tooLongError = (what: string, length: number, most: number) =>
   `${what} has ${length} items; at most ${most} are allowed.`
 
 /** Returns the message for the first list in the variables that is longer than its argument allows, or null. */
@@ -67,7 +67,7 @@ function findLongListIn(type: GraphQLInputType, value: unknown, what: string): s
   const nullable = getNullableType(type)
   if (isListType(nullable)) {
     const most = maxItemsOf(nullable)
-    return Array.isArray(value) && value.length > most ? tooLong(what, value.length, most) : null
+    return Array.isArray(value) && value.length > most ? tooLongError(what, value.length, most) : null
   }
   if (!isInputObjectType(nullable) || !isJsonObject(value)) return null
   for (const [name, field] of Object.entries(nullable.getFields())) {
@@ -83,7 +83,7 @@ export function findExcess(size: Size | null): string | null {
   return `The complexity of the query is ${Math.ceil(size.complexity)}; at most ${limits.complexity} is allowed. Ask for fewer records or fields.`
 }
 
-const shortAliases: ValidationRule = context => ({
+const aliasLengthRule: ValidationRule = context => ({
   Field({ alias }) {
     if (!alias || alias.value.length <= limits.aliasLength) return
     const message = `An alias has at most ${limits.aliasLength} characters.`
@@ -91,19 +91,19 @@ const shortAliases: ValidationRule = context => ({
   },
 })
 
-const shortLists: ValidationRule = context => ({
+const listLengthRule: ValidationRule = context => ({
   ListValue(list) {
     const type = context.getInputType()
     const most = type ? maxItemsOf(type) : limits.listItems
     if (list.values.length <= most) return
-    context.reportError(new GraphQLError(tooLong('The list', list.values.length, most), { nodes: list }))
+    context.reportError(new GraphQLError(tooLongError('The list', list.values.length, most), { nodes: list }))
   },
 })
 
 /** The rules of validation for the limits that do not depend on variables. */
 export const limitRules: ValidationRule[] = [
-  shortAliases,
-  shortLists,
+  aliasLengthRule,
+  listLengthRule,
   maxDepthRule({ n: limits.depth }),
   maxAliasesRule({ n: limits.aliases }),
 ]

@@ -17,7 +17,7 @@ export interface GraphqlRequest {
 
 type Parameters = Omit<GraphqlRequest, 'mayStream'>
 
-const parameters = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
+const parameterNames = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 
 /** Returns the error of a request that is no GraphQL request: its status is 400 for every `Accept`. */
 const badRequest = (message: string) =>
@@ -38,7 +38,7 @@ function readPlainRequest(body: unknown, documents: TrustedDocuments): ReadReque
   }
   if (!isJsonObject(request))
     return [badRequest('Send one JSON object with a query: a list of operations does not run.')]
-  if (!Object.keys(request).every(key => parameters.has(key))) return null
+  if (!Object.keys(request).every(key => parameterNames.has(key))) return null
   const { operationName = null, variables = null, extensions = null } = request
   const query = documents.find(request)
   if (typeof query !== 'string') return null

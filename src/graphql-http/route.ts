@@ -47,7 +47,7 @@ function addCost(request: FastifyRequest, reply: FastifyReply, body: object): ob
   return { ...body, extensions: { cost: { requested: 1, actual: 0, remaining, resetsIn } } }
 }
 
-const methods = ['GET', 'POST']
+const allowedMethods = ['GET', 'POST']
 
 /** The name under which all requests of this route are counted, because only their documents tell them apart. */
 const operation = 'GraphQL'
@@ -105,11 +105,11 @@ export function registerGraphql(
       sendError(request, reply, toGatewayError(error), shown => addCost(request, reply, toErrorsBody(shown))),
     )
     scope.addHook('onRequest', authenticate)
-    refuseOtherMethods(scope, graphqlPath, methods, { operation })
+    refuseOtherMethods(scope, graphqlPath, allowedMethods, { operation })
     scope.route({
       url: graphqlPath,
       config: { operation },
-      method: methods,
+      method: allowedMethods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {
         const accepted = new Negotiator(req.raw).mediaTypes(mediaTypes)

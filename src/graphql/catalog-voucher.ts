@@ -2,7 +2,7 @@ import { type Category as CategoryRow, categoryColumns, listCategoriesOf } from 
 import { products } from '../domain/record/product.ts'
 import { listVariantsOf, lowestAmount, type Variant as VariantRow, variantColumns } from '../domain/record/variant.ts'
 import { builder } from './builder.ts'
-import { childField, childLoader } from './children.ts'
+import { createChildResolver, defineChildLoader } from './children.ts'
 import { exposeColumns } from './columns.ts'
 import { encodeGlobalId } from './global-id.ts'
 import { addResource } from './resource.ts'
@@ -23,8 +23,8 @@ const Variant = builder.objectRef<VariantRow>('Variant').implement({
   }),
 })
 
-const categoryLoader = childLoader(listCategoriesOf)
-const variantLoader = childLoader(listVariantsOf)
+const categoryLoader = defineChildLoader(listCategoriesOf)
+const variantLoader = defineChildLoader(listVariantsOf)
 
 export const CatalogVoucher = addResource(products).record
 
@@ -33,24 +33,24 @@ builder.objectFields(CatalogVoucher, t => ({
     type: 'Money',
     nullable: true,
     description: 'The lowest price of its variants.',
-    ...childField(variantLoader, variants => lowestAmount(variants, 'price')),
+    ...createChildResolver(variantLoader, variants => lowestAmount(variants, 'price')),
   }),
   fromSalePrice: t.field({
     type: 'Money',
     nullable: true,
     description: 'The lowest sale price of its variants.',
-    ...childField(variantLoader, variants => lowestAmount(variants, 'salePrice')),
+    ...createChildResolver(variantLoader, variants => lowestAmount(variants, 'salePrice')),
   }),
   categories: t.field({
     type: [Category],
     description: 'Its categories, by `sortOrder`, then `id`.',
     complexity: { field: 1, multiplier: 3 },
-    ...childField(categoryLoader, categories => categories),
+    ...createChildResolver(categoryLoader, categories => categories),
   }),
   variants: t.field({
     type: [Variant],
     description: 'Its variants, by `sortOrder`, then `id`.',
     complexity: { field: 1, multiplier: 3 },
-    ...childField(variantLoader, variants => variants),
+    ...createChildResolver(variantLoader, variants => variants),
   }),
 }))

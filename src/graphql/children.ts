@@ -31,7 +31,7 @@ export async function readLists<Parent extends { id: number }, Child>(
 const maxShared = 4
 
 /** Defines the loader of children. Requests share its statements. */
-export function childLoader<Parent extends { id: number; tenantId: number }, Child>(
+export function defineChildLoader<Parent extends { id: number; tenantId: number }, Child>(
   read: (sql: RecordSql, parents: readonly Parent[]) => Promise<Child[][]>,
 ) {
   const readShared = shareStatements(
@@ -64,7 +64,7 @@ function isReadAtTwoTenants(parents: readonly { id: number; tenantId: number }[]
  *
  * @param derive returns the value of the field from the children of a parent
  */
-export function childField<Parent extends { id: number }, Child, Value>(
+export function createChildResolver<Parent extends { id: number }, Child, Value>(
   loader: (reader: Reader) => ChildLoader<Parent, Child>,
   derive: (children: Child[]) => Value,
 ) {

@@ -37,7 +37,7 @@ interface Source<Row> {
 }
 
 /** The error when the exact count is selected for a list that can only be counted up to a limit. */
-const noExactCount = () =>
+const noExactCountError = () =>
   badInput({
     totalCount: ['A list with a filter, or with the tenants below, has no exact count. Select count instead.'],
   })
@@ -137,7 +137,7 @@ class Connection<Row extends ListedRecord> {
   /** Counts the list once for all aliases of the field. */
   totalCount(): Promise<number> {
     const { total } = this.source
-    this.#totalCount ??= total ? total(this.window.updatedSince) : Promise.reject(noExactCount())
+    this.#totalCount ??= total ? total(this.window.updatedSince) : Promise.reject(noExactCountError())
     return this.#totalCount
   }
 

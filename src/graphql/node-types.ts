@@ -16,23 +16,23 @@ export interface NodeType extends RecordType {
 /** Returns the name of the GraphQL type for a noun: `PurchasedVoucher` for `purchased voucher`. */
 export const typeNameOf = (noun: string): string => noun.replaceAll(/(?:^| )./g, start => start.trim().toUpperCase())
 
-const types = new Map<string, NodeType>()
-let listed = false
+const nodeTypes = new Map<string, NodeType>()
+let isListed = false
 
 /** Adds a type. @throws when the schema has already listed the types, because parts of it would lack this type */
 export function addNodeType(nodeType: NodeType): void {
   const type = typeNameOf(nodeType.noun)
-  if (listed) throw new Error(`schema.ts must import the file of ${type} before removal.ts.`)
-  types.set(type, nodeType)
+  if (isListed) throw new Error(`schema.ts must import the file of ${type} before removal.ts.`)
+  nodeTypes.set(type, nodeType)
 }
 
 /** Returns the type of this name; undefined when its records have no global ids. */
-export const findNodeType = (type: string): NodeType | undefined => types.get(type)
+export const findNodeType = (type: string): NodeType | undefined => nodeTypes.get(type)
 
 /** Returns all types. No type can be added after this call. */
 export function listNodeTypes(): readonly NodeType[] {
-  listed = true
-  return [...types.values()]
+  isListed = true
+  return [...nodeTypes.values()]
 }
 
 /**

@@ -7,7 +7,7 @@ import { findNodeType, typeNameOf } from './node-types.ts'
 import { requirePermissions } from './policy.ts'
 
 /** Returns a function that fetches a record. @throws `FORBIDDEN` or `NOT_FOUND` when the caller may not ask for it */
-async function authorise(context: Context, id: string): Promise<() => Promise<object>> {
+async function authoriseFetch(context: Context, id: string): Promise<() => Promise<object>> {
   const place = parseGlobalId(id)
   const nodeType = place && findNodeType(place.type)
   if (!nodeType) throw notFound('record')
@@ -27,7 +27,7 @@ builder.queryFields(t => ({
     args: { id: t.arg.id({ required: true, description: 'A global id: the value of an `id` field.' }) },
     policy: { cost: 1 },
     complexity: recordComplexity,
-    resolve: async (_root, { id }, context) => (await authorise(context, id))(),
+    resolve: async (_root, { id }, context) => (await authoriseFetch(context, id))(),
   }),
 
   nodes: t.field({
@@ -41,7 +41,7 @@ builder.queryFields(t => ({
     // The check of the tenant ends at different times for different ids. Records are loaded after the last check, so
     // that they share one batch.
     resolve: (_root, { ids }, context) => {
-      const authorised = ids.map(id => authorise(context, id))
+      const authorised = ids.map(id => authoriseFetch(context, id))
       const settled = Promise.allSettled(authorised)
       return authorised.map(one => settled.then(async () => (await one)()))
     },

@@ -69,7 +69,7 @@ builder.objectFields(PurchasedVoucher, t => ({
 }))
 
 /** Reads the arguments of the list of a product's vouchers. @param id null to estimate the cost */
-const ofProduct = (args: Parameters<typeof readSearchArguments>[1], id: number | null): SearchArguments => {
+const readProductSearch = (args: Parameters<typeof readSearchArguments>[1], id: number | null): SearchArguments => {
   const { filter, ...wanted } = readSearchArguments(search, args) ?? {}
   return { ...wanted, filter: { ...filter, productId: { id } } }
 }
@@ -82,14 +82,14 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
       description:
         `The ${noun}s of this product and of its variants that its tenant sold, by \`updatedAt\`, then \`id\`. In the ` +
         `filter, \`productId\` is always this product.${describePermissions(permissions)}`,
-      policy: { cost: args => costOfSearch(search, ofProduct(args, null)), permissions },
+      policy: { cost: args => costOfSearch(search, readProductSearch(args, null)), permissions },
       complexity: pageComplexity,
       args: {
         updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }),
         ...searchArgs(t.arg, inputs, noun, 'its own'),
       },
       resolve: ({ id, tenantId }, args, context) =>
-        searchResource(context, vouchers, tenantId, ofProduct(args, id), args),
+        searchResource(context, vouchers, tenantId, readProductSearch(args, id), args),
     },
     connection,
   ),

@@ -25,7 +25,7 @@ builder.scalarType('Money', {
 // These scalars accept any text. The resolver reports a text that is not a date or not an instant, after it has checked
 // scope and permission (R1).
 
-const stringOf = (name: string) => (value: unknown) => {
+const requireString = (name: string) => (value: unknown) => {
   if (typeof value !== 'string') throw new GraphQLError(`${name} takes a string.`)
   return value
 }
@@ -33,7 +33,7 @@ const stringOf = (name: string) => (value: unknown) => {
 builder.scalarType('Date', {
   description: 'A calendar date, `YYYY-MM-DD`.',
   serialize,
-  parseValue: stringOf('Date'),
+  parseValue: requireString('Date'),
 })
 
 builder.scalarType('DateTime', {
@@ -41,5 +41,5 @@ builder.scalarType('DateTime', {
     'An instant: an ISO-8601 date and time. Answers are in UTC, end in `Z` and have six fraction digits; ' +
     'arguments may have an offset (UTC without one), and are read to the microsecond.',
   serialize,
-  parseValue: stringOf('DateTime'),
+  parseValue: requireString('DateTime'),
 })

@@ -21,7 +21,7 @@ function readAddress(text: string): string | null {
  * @param ranges addresses and CIDR ranges
  * @returns a function that tells whether an address, in any format, is in one of the ranges
  */
-export function trustedProxies(ranges: readonly string[]): (text: string) => boolean {
+export function createProxyTest(ranges: readonly string[]): (text: string) => boolean {
   const isTrusted = compile([...ranges])
   return text => {
     const address = readAddress(text)

@@ -21,14 +21,14 @@ const codings: Record<string, (body: string | Buffer) => Buffer> = {
   gzip: body => gzipSync(body, { level: 1 }),
 }
 
-const offered = [...Object.keys(codings), 'identity']
+const offeredCodings = [...Object.keys(codings), 'identity']
 
 /**
  * Returns the coding with the highest weight in `Accept-Encoding` (RFC 9110 §12.5.3); among equal weights, the first.
  * Without the header it is `identity`, because such a client may not be able to decode anything else.
  */
 export function codingFor({ headers, raw }: FastifyRequest): string {
-  const best = headers['accept-encoding'] ? new Negotiator(raw).encoding(offered) : undefined
+  const best = headers['accept-encoding'] ? new Negotiator(raw).encoding(offeredCodings) : undefined
   return best ?? 'identity'
 }
 

@@ -30,7 +30,7 @@ export const namesMediaType = (accept: string, mediaType: string): boolean =>
 export const lineFormat = 'application/x-ndjson'
 
 /** The media ranges that an export accepts. */
-const admitted = new Set([lineFormat, json, 'application/*', '*/*'])
+const exportMediaRanges = new Set([lineFormat, json, 'application/*', '*/*'])
 
 /**
  * Checks the headers of a bulk export (R2): accepts NDJSON, JSON, a wildcard, or no `Accept`.
@@ -42,6 +42,6 @@ export function requireLineHeaders({ headers: { accept = '' } }: FastifyRequest)
   // Called without a list of types, the library returns the accepted ranges without their parameters. Parameters do not
   // matter (R2).
   const ranges = new Negotiator({ headers: { accept: given } }).mediaTypes()
-  if (ranges.some(range => admitted.has(range))) return
+  if (ranges.some(range => exportMediaRanges.has(range))) return
   throw badInput({ accept: [`The header Accept must name ${lineFormat}.`] })
 }

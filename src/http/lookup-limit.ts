@@ -13,7 +13,7 @@ const windowMs = 10_000
 const foundMs = 60 * 60_000
 
 /** The maximum number of networks and tokens that are remembered. */
-const max = 10_000
+const maxRemembered = 10_000
 
 /**
  * Limits the look-ups of unknown tokens per network, with counts in memory. Each look-up costs a statement, so a flood
@@ -21,8 +21,8 @@ const max = 10_000
  * not stop other callers in the same network.
  */
 export function createLookupLimit() {
-  const unknown = new LRUCache<string, { count: number }>({ max, ttl: windowMs })
-  const found = new LRUCache<string, true>({ max, ttl: foundMs })
+  const unknown = new LRUCache<string, { count: number }>({ max: maxRemembered, ttl: windowMs })
+  const found = new LRUCache<string, true>({ max: maxRemembered, ttl: foundMs })
   const keyOf = (secret: string) => hashSecret(secret).toString('base64')
   return {
     /** @throws `RATE_LIMITED` when the network has sent too many unknown tokens, and this token was not found before */

@@ -16,7 +16,7 @@ import * as metrics from './registry.ts'
 /** Counts and measures the work of this process from now on. */
 export function observe(checkReadiness: CheckReadiness): void {
   metrics.measureProcess()
-  metrics.readReadinessBy(checkReadiness)
+  metrics.setReadReadiness(checkReadiness)
   subscribe(requestChannel.asyncEnd, ({ operation, status = 0, seconds = 0, errors, quota }) => {
     metrics.requestSeconds.add(seconds, operation, String(status))
     for (const reason of errors ?? []) metrics.requestsRefused.inc({ reason })

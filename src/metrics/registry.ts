@@ -129,7 +129,7 @@ type Readiness = Pick<Awaited<ReturnType<CheckReadiness>>, 'reasons' | 'standbys
 let readReadiness: () => Promise<Readiness> = async () => ({ reasons: [] })
 
 /** Sets the function by which each scrape reads the result of `/readyz`. */
-export function readReadinessBy(read: CheckReadiness): void {
+export function setReadReadiness(read: CheckReadiness): void {
   readReadiness = read
 }
 

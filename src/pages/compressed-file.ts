@@ -14,7 +14,7 @@ const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
  *
  * @param type its media type
  */
-export function compressedFile(type: string, load: () => Promise<string | Buffer>) {
+export function createCompressedFileHandler(type: string, load: () => Promise<string | Buffer>) {
   const file = loadOnce(async () => {
     const identity = Buffer.from(await load())
     const [br, gz] = await Promise.all([promisify(brotliCompress)(identity, quality), promisify(gzip)(identity)])

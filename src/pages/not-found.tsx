@@ -4,14 +4,14 @@ import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
 import type { Site } from './site.ts'
 
 /** The addresses of APIs, where an error is always JSON (R8). */
-const ofPrograms = /^\/(api|graphql)(\/|\?|$)/
+const apiPaths = /^\/(api|graphql)(\/|\?|$)/
 
 /**
  * Returns whether an unknown address is answered with a page: true for a GET or HEAD outside of the APIs that accepts
  * HTML.
  */
 export const wantsPage = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
-  (method === 'GET' || method === 'HEAD') && !ofPrograms.test(url) && namesMediaType(accept, 'text/html')
+  (method === 'GET' || method === 'HEAD') && !apiPaths.test(url) && namesMediaType(accept, 'text/html')
 
 /** Answers with the page, and status 404. */
 export function sendNotFoundPage(reply: FastifyReply, site: Site): FastifyReply {

@@ -3,18 +3,18 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { demoTenant } from '#demo'
 import { tillPath } from '../http/paths.ts'
-import { compressedFile } from './compressed-file.ts'
+import { createCompressedFileHandler } from './compressed-file.ts'
 import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
 import type { Site } from './site.ts'
 
-const script = new URL('../../dist/demo-data/till.js', import.meta.url)
+const scriptUrl = new URL('../../dist/demo-data/till.js', import.meta.url)
 
 /** Registers the till. @param platform the origin of the platform that redeems */
 export function registerTill(app: FastifyInstance, site: Site, platform: string): void {
   app.get(tillPath, (_request, reply) => sendHtml(reply.headers(textPageHeaders), <TillPage site={site} />))
   app.get(
     `${tillPath}/till.js`,
-    compressedFile('text/javascript; charset=utf-8', () => readFile(script)),
+    createCompressedFileHandler('text/javascript; charset=utf-8', () => readFile(scriptUrl)),
   )
   // The service passes requests on to the platform, because the platform refuses requests of pages from another origin.
   app.post(`${tillPath}/redeem`, async (request, reply) => {

@@ -20,7 +20,7 @@ const dnsProblem = 'The host of the URL has no address: correct the URL, or the 
 const unreachable = 'The receiver cannot be reached: let its operator look at its network and its firewall.'
 
 /** The remedies when the endpoint did not answer, by the code of the error. */
-const errors: Readonly<Record<string, string>> = {
+const errorRemedies: Readonly<Record<string, string>> = {
   TIMEOUT: 'No answer in 15 seconds: let the receiver answer first, and then work.',
   ADDRESS_NOT_ALLOWED: 'The host has an address that is not public: use a public one, or allow it in WEBHOOK_NETWORKS.',
   ENOTFOUND: dnsProblem,
@@ -38,7 +38,7 @@ const errors: Readonly<Record<string, string>> = {
 }
 
 /** The remedies when the endpoint answered with a status that is not a success, by status. */
-const statuses: Readonly<Record<number, string>> = {
+const statusRemedies: Readonly<Record<number, string>> = {
   401: 'The receiver wants a sign-in: let it check the signature instead.',
   403: 'The receiver refuses the request: let it check the signature with the secret of this webhook.',
   404: 'The receiver does not know the path of the URL: correct the URL.',
@@ -59,12 +59,12 @@ export function describeOutcome({ status, error }: Pick<Delivery, 'status' | 'er
     const otherwise = isCertificate
       ? 'The certificate of the receiver is of no public authority: use one that is, or name it in NODE_EXTRA_CA_CERTS.'
       : 'The connection failed: let the operator of the receiver look at its log.'
-    return `${errors[code] ?? otherwise} (${code})`
+    return `${errorRemedies[code] ?? otherwise} (${code})`
   }
   if (isDelivered({ status })) return `Delivered. (${status})`
   const redirects = status >= 300 && status < 400
   const otherwise = redirects
     ? 'Redirects are not followed: use the URL to which it leads.'
     : 'The receiver answered with an error: its log says why.'
-  return `${statuses[status] ?? otherwise} (${status})`
+  return `${statusRemedies[status] ?? otherwise} (${status})`
 }

@@ -18,13 +18,13 @@ const minInterval = 1_000
 const maxTries = { usual: 4, failing: 2 }
 
 /** The waits of a list after failures, in milliseconds. Each wait is three times as long as the previous wait. */
-const waitsOfList = { first: 5_000, factor: 3, longest: 3_600_000 }
+const listWaits = { first: 5_000, factor: 3, longest: 3_600_000 }
 
 /**
  * The waits between the tries of an endpoint after three failures in sequence, in milliseconds. They grow, so that a
  * dead endpoint costs little.
  */
-const waitsOfEndpoint = { first: 1_000, factor: 2, longest: 300_000 }
+const endpointWaits = { first: 1_000, factor: 2, longest: 300_000 }
 const failuresBeforePause = 3
 
 /**
@@ -32,7 +32,7 @@ const failuresBeforePause = 3
  *
  * @param failures the number of failures in sequence, at least 1
  */
-const waitAfter = ({ first, factor, longest }: typeof waitsOfList, failures: number) =>
+const waitAfter = ({ first, factor, longest }: typeof listWaits, failures: number) =>
   Math.min(first * factor ** (failures - 1), longest) * (0.5 + Math.random() / 2)
 
 interface WaitingList extends ListKey {
@@ -235,10 +235,10 @@ export class EndpointQueue {
 
   #fail(list: WaitingList, retryAfter: number | null): void {
     const now = performance.now()
-    list.notBefore = now + waitAfter(waitsOfList, ++list.failures)
+    list.notBefore = now + waitAfter(listWaits, ++list.failures)
     this.#failures++
     const wait =
-      this.#failures < failuresBeforePause ? 0 : waitAfter(waitsOfEndpoint, this.#failures - failuresBeforePause + 1)
+      this.#failures < failuresBeforePause ? 0 : waitAfter(endpointWaits, this.#failures - failuresBeforePause + 1)
     this.#notBefore = now + Math.max(wait, (retryAfter ?? 0) * 1000)
   }
 

@@ -16,7 +16,7 @@ type IsAllowed = (address: string) => boolean
  *
  * @param networks addresses and CIDR ranges
  */
-export function allowPublicAnd(networks: readonly string[]): IsAllowed {
+export function createIsAllowed(networks: readonly string[]): IsAllowed {
   const allowed = new BlockList()
   for (const network of networks) {
     const [address = '', prefix] = network.split('/')
@@ -37,7 +37,7 @@ const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
  *
  * @param lookup finds the addresses of a name
  */
-export const allowedLookup =
+export const createAllowedLookup =
   (isAllowed: IsAllowed, lookup: typeof dns.lookup = dns.lookup): LookupFunction =>
   (name, options, done) =>
     lookup(name, { ...options, all: true }, (error, found: LookupAddress[] | undefined) => {

@@ -5,7 +5,7 @@ import { Agent, request } from 'node:https'
 import { type EndpointSecrets, signedHeaders } from '../domain/event/secret.ts'
 import { version } from '../version.ts'
 import type { Message } from './event.ts'
-import { allowedLookup, allowPublicAnd, findAddressProblem } from './lookup.ts'
+import { createAllowedLookup, createIsAllowed, findAddressProblem } from './lookup.ts'
 
 /** The maximum wait for the answer of an endpoint, in milliseconds. */
 const answerTimeout = 15_000
@@ -49,8 +49,8 @@ export function createPost(
   networks: readonly string[],
   lookup?: typeof dns.lookup,
 ): { post: Post; close: () => void } {
-  const isAllowed = allowPublicAnd(networks)
-  const agent = new Agent({ keepAlive: true, lookup: allowedLookup(isAllowed, lookup) })
+  const isAllowed = createIsAllowed(networks)
+  const agent = new Agent({ keepAlive: true, lookup: createAllowedLookup(isAllowed, lookup) })
   let isClosed = false
 
   /** @param repeats true to send the request again when the other side has already closed a kept connection */

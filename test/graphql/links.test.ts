@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { RecordSql } from '../../src/db/sql.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
-import { childLoader } from '../../src/graphql/children.ts'
+import { defineChildLoader } from '../../src/graphql/children.ts'
 import type { Reader } from '../../src/graphql/loaders.ts'
 import { codeOf } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
@@ -213,7 +213,7 @@ it.each<[string, number, string, (ids: Ids) => PromiseLike<unknown>]>([
 
 it('a parent that moved between two requests gives each the children that it may see', async () => {
   const reads: number[][] = []
-  const loader = childLoader(async (_sql: RecordSql, parents: readonly { id: number; tenantId: number }[]) => {
+  const loader = defineChildLoader(async (_sql: RecordSql, parents: readonly { id: number; tenantId: number }[]) => {
     reads.push(parents.map(({ id }) => id))
     return parents.map(({ id, tenantId }) => [`child of ${id} at ${tenantId}`])
   })

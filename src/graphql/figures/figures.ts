@@ -27,7 +27,7 @@ import { figuresLoader } from './loader.ts'
  */
 const figuresCost = ({ withDescendants }: Record<string, unknown>): number => (withDescendants ? 4 : 1)
 
-const costs = { periods: 1, totals: 1, topProducts: 5, outstanding: 1, expiring: 1, status: 1, consents: 1 }
+const figureCosts = { periods: 1, totals: 1, topProducts: 5, outstanding: 1, expiring: 1, status: 1, consents: 1 }
 
 const PeriodInput = builder.inputType('PeriodInput', {
   description: 'A range of calendar days in the time zone of the figures. It includes `from` and `to`.',
@@ -60,24 +60,24 @@ const needsSales = describePermissions(vouchers.permissions)
  * Returns the options of a field of `Figures`, except its resolver: the options that all figures share, and the policy
  * of this figure.
  */
-const figure = (name: keyof typeof costs, permissions = vouchers.permissions) => ({
+const createFigureOptions = (name: keyof typeof figureCosts, permissions = vouchers.permissions) => ({
   nullable: true as const,
-  policy: { cost: costs[name], permissions },
+  policy: { cost: figureCosts[name], permissions },
 })
 
 /** Returns the resolver that selects a figure. @param select as for `FiguresLoader.load` */
-const resolveFigure =
+const createFigureResolver =
   <Result>(select: (selection: Selection) => (figures: FiguresRow) => Result) =>
   (source: FiguresRead, _args: object, { loaders }: Context) =>
     loaders.get(figuresLoader).load(source, select)
 
 /** Returns the options of a figure without arguments, with its resolver. */
-const plainFigure = <Name extends 'periods' | 'totals' | 'outstanding' | 'status' | 'consents'>(
+const createPlainFigure = <Name extends 'periods' | 'totals' | 'outstanding' | 'status' | 'consents'>(
   name: Name,
   permissions = vouchers.permissions,
 ) => ({
-  ...figure(name, permissions),
-  resolve: resolveFigure(selection => {
+  ...createFigureOptions(name, permissions),
+  resolve: createFigureResolver(selection => {
     selection[name] = true
     return figures => figures[name]
   }),
@@ -101,25 +101,25 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
       description:
         'The instant that the figures have reached: every change whose `updatedAt` is earlier is included. A later ' +
         'change may also be included, either completely or not at all.',
-      resolve: resolveFigure(() => figures => figures.asOf),
+      resolve: createFigureResolver(() => figures => figures.asOf),
     }),
     timeZone: t.field({
       type: 'String',
       description: 'The IANA time zone of the calendar days.',
-      resolve: resolveFigure(() => figures => figures.timeZone),
+      resolve: createFigureResolver(() => figures => figures.timeZone),
     }),
     periods: t.field({
       type: [FigurePeriod],
       description:
         'Each interval of the period, including intervals without sales. The first and the last interval are cut to ' +
         `the period. Vouchers without a purchase timestamp are left out.${needsSales}`,
-      ...plainFigure('periods'),
+      ...createPlainFigure('periods'),
       complexity: intervalComplexity,
     }),
     totals: t.field({
       type: [SalesFigure],
       description: `The sales of the whole period, by currency.${needsSales}`,
-      ...plainFigure('totals'),
+      ...createPlainFigure('totals'),
       complexity: currencyComplexity,
     }),
     topProducts: t.field({
@@ -127,7 +127,7 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
       description:
         'The best-selling products of the period. By `PAID` and without `currency`: the best-selling products of ' +
         `each currency. Vouchers without a product are left out.${needsSales}`,
-      ...figure('topProducts'),
+      ...createFigureOptions('topProducts'),
       complexity: ({ first }) => ({ field: unitComplexity, multiplier: Math.min(maxProducts, Math.max(1, first)) }),
       args: {
         first: t.arg.int({
@@ -153,7 +153,7 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
     outstanding: t.field({
       type: [OutstandingFigure],
       description: `The vouchers that are outstanding now, by currency. The period does not matter.${needsSales}`,
-      ...plainFigure('outstanding'),
+      ...createPlainFigure('outstanding'),
       complexity: currencyComplexity,
     }),
     expiring: t.field({
@@ -161,7 +161,7 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
       description:
         'The outstanding vouchers whose last valid day is at most `withinDays` days from today, by currency. Today ' +
         `is the calendar day in the time zone of the tenant that owns the voucher.${needsSales}`,
-      ...figure('expiring'),
+      ...createFigureOptions('expiring'),
       complexity: currencyComplexity,
       args: {
         withinDays: t.arg.int({
@@ -183,7 +183,7 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
     status: t.field({
       type: [StatusFigure],
       description: `How many vouchers have each status now; the period does not matter.${needsSales}`,
-      ...plainFigure('status'),
+      ...createPlainFigure('status'),
       complexity: { field: unitComplexity, multiplier: 6 },
     }),
     consents: t.field({
@@ -191,7 +191,7 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
       description:
         'The consents to marketing in each interval of the period, including intervals without ' +
         `any.${describePermissions(signups.permissions)}`,
-      ...plainFigure('consents', signups.permissions),
+      ...createPlainFigure('consents', signups.permissions),
       complexity: intervalComplexity,
     }),
   }),

@@ -7,7 +7,7 @@ import { hasBody } from '../text-body.ts'
  * The maximum share of requests under way that may be for one operation. By default this is 120 requests, as many as a
  * token may send in a minute.
  */
-const shareOfOperation = 0.75
+const maxShareOfOperation = 0.75
 
 /**
  * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has too many requests. The
@@ -17,7 +17,7 @@ const shareOfOperation = 0.75
  * @returns a function that waits until no request is under way, for at most a limit in milliseconds
  */
 export function limitRequests(scope: FastifyInstance, max: number): (limit: number) => Promise<void> {
-  const maxOfOperation = Math.ceil(max * shareOfOperation)
+  const maxOfOperation = Math.ceil(max * maxShareOfOperation)
   const activeOf = new Map<string, number>()
   const events = new EventEmitter()
   let active = 0
