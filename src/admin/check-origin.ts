@@ -33,7 +33,11 @@ function requirePublicOrigin(request: FastifyRequest, { publicUrl }: Config): st
   return origin
 }
 
-/** Sets `request.publicOrigin`, and accepts forms only when their `Origin` header is the same. @throws `FORBIDDEN` */
+/**
+ * Sets `request.publicOrigin`, and accepts a form only when its `Origin` header has the same value.
+ *
+ * @throws `FORBIDDEN`
+ */
 export function checkOrigin(request: FastifyRequest, config: Config): void {
   request.publicOrigin = requirePublicOrigin(request, config)
   const reads = request.method === 'GET' || request.method === 'HEAD'

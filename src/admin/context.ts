@@ -15,7 +15,7 @@ import { RequestContext } from './components/layout.tsx'
 import { findForm } from './form-body.ts'
 
 export interface AdminContext {
-  /** Sends statements while the browser waits for them. */
+  /** Sends statements as long as the browser waits for the answer. */
   sql: Sql
   config: Config
   site: Site

@@ -1,4 +1,4 @@
-// Forms and query strings as the pages read them.
+// Reads posted forms and query strings for the pages.
 import type { FastifyRequest } from 'fastify'
 import { trimInvisible } from '../domain/trimmed.ts'
 

@@ -15,10 +15,10 @@ import type { AdminContext } from './context.ts'
 import { sendErrorPage } from './error-page.tsx'
 import { registerPages } from './routes.ts'
 
-/** The maximum size of a form that is read, in bytes: a form with 2,000 tenants fits. */
+/** The maximum size of a posted form, in bytes. A form with 2,000 tenants is smaller. */
 const bodyLimit = 128 * 1024
 
-/** Registers the API access page under `/admin`: its headers, its sessions and all its pages. */
+/** Registers the API access page under `/admin`, with its headers, sessions and pages. */
 export function registerAdmin(
   app: FastifyInstance,
   sql: Pool,

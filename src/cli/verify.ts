@@ -26,7 +26,7 @@ export const verifyCommand = new Command('verify')
       const pool = connect(address, { max: 1, statementTimeoutMs: 0, startupParameters, role: serviceRole })
       const session = pool.openSession()
       try {
-        // In a transaction, the changed limits apply only to this session, even behind a pooler.
+        // The limits are changed in a transaction, so that they apply only to this command, even behind a pooler.
         await session.unsafe('begin /* verify.begin */')
         await liftLimits(session, true)
         const { asOf, differences: figures } = await checkFigures(session)

@@ -17,7 +17,7 @@ export async function hasDemoData(sql: Sql): Promise<boolean> {
   return row?.demo ?? false
 }
 
-/** Returns whether the database has no tenant, and so no other record of the platform. */
+/** Returns whether the database has no tenant. Then it has no other record of the platform either. */
 export async function isEmpty(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ empty: boolean }[]>`
     select /* demo.is_empty */ not exists (select from public.tenant) as empty`
@@ -55,7 +55,7 @@ export async function loadDemo(
     await transaction`select /* demo.no_timeout */ set_config('statement_timeout', '0', true)`
     await requirePlainTables(transaction)
     if (!(await isEmpty(transaction))) throw new Error('Demo data needs an empty database, but this one contains data.')
-    // The database's clock, with which validity is compared.
+    // The day comes from the clock of the database, because the database compares validity with it.
     const [date] = await transaction<{ today: number }[]>`
       select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
     for (const [table, rows] of Object.entries(rowsByTable(counts, day ?? date!.today))) {
@@ -70,7 +70,7 @@ export async function loadDemo(
   return counts
 }
 
-/** Advances the sequences, because the rows have their own ids. */
+/** Advances the sequences, because the rows were inserted with explicit ids. */
 async function moveSequences(sql: Sql): Promise<void> {
   for (const name of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
     const table = `public.${name}`

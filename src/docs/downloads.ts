@@ -1,4 +1,4 @@
-// The files that integrators download, so that they need no checkout of this repository.
+// The files that integrators download, so that an integrator needs no checkout of this repository.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { docsPath } from '../http/paths.ts'
 
 export type Download = ReturnType<typeof readDownload>
 
-/** The address of the page, below which the files are. */
+/** The path of the page. The paths of the files are below this path. */
 export const downloadsPath = `${docsPath}/downloads`
 
-/** The folder into which the build packs the packages, for the sources and for `dist`. */
+/** The folder into which the build packs the packages. The path is right both from the sources and from `dist`. */
 const packagesFolder = new URL('../../dist/docs/downloads/', import.meta.url)
 
 const schemaFolder = new URL('../../schema/', import.meta.url)

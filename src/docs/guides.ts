@@ -40,7 +40,7 @@ const guideTexts: readonly (readonly [slug: string, title: string, summary: stri
   ['changelog', 'Changelog', 'What has changed for those who use or run the service.'],
 ]
 
-/** The guides in the order in which they are read. */
+/** The guides in the order in which the overview lists them. */
 export const guides: readonly Guide[] = guideTexts.map(([slug, title, summary]) => ({ slug, title, summary }))
 
 /** The placeholder in the guides for the address of the service. */

@@ -32,7 +32,7 @@ interface TextPageProps extends Pick<HtmlPageProps, 'title' | 'description' | 's
   current: string | null
   /** The words that the search field shows; default: none. */
   query?: string
-  /** The column at the right of the text. Without this column the text is wider. */
+  /** The content of the column at the right of the text. Without such a column, the text is wider. */
   aside?: ComponentChildren
 }
 

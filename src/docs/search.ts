@@ -25,7 +25,7 @@ const longestQuery = 200
 const maxWords = 10
 const maxMatches = 30
 
-/** Words that occur in so many sections that a search ignores them. */
+/** The words that a search ignores, because they occur in too many sections. */
 const ignoredWords = new Set('a an and are can do does for how i in is it my of on or that the to what with'.split(' '))
 
 const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? []

@@ -1,4 +1,4 @@
-/** Makes the file of `doctor --bundle` for support, without secrets and values of records. */
+/** Makes the file of `doctor --bundle` for support. The file contains no secrets and no values of records. */
 import { readFileSync } from 'node:fs'
 import { platform, release } from 'node:os'
 import { variableNames } from '../config/variables.ts'

@@ -1,4 +1,4 @@
-/** Reads the facts that `doctor` judges, of the server, the gateway, Redis, the standbys and a platform. */
+/** Reads the facts for `doctor` about the server, the gateway, Redis, the standbys and a platform. */
 import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
 import { connect } from '../db/connection/connect.ts'
@@ -81,7 +81,7 @@ export async function inspect(
     readStandbys(pool, standbys),
     checkPlatform(platformUrl),
   ])
-  // Read one after another: a concurrent read would list the transactions of the other reads.
+  // The server is read last, because a concurrent read would list the transactions of the other reads.
   return { server: await readServer(owner, openFor), gateway, drift, redis, standbys: states, platform }
 }
 
@@ -170,7 +170,7 @@ async function readGateway(pool: Pool): Promise<GatewayFacts> {
         from gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
         where pause_reason <> 'administrator' and ${tokenIsActive(pool)} order by endpoint.id)) as "pausedWebhooks"`
   const [{ pid, ...facts }] = rows
-  // A pooler gives its clients its own process numbers.
+  // Compares process ids, because a pooler reports process ids of its own to its clients.
   const unreported = rows.state.pid === pid ? null : 'unknown'
   return { ...facts, pooler: String(pool.parameters['pgbouncer.pool_mode'] ?? '') || unreported }
 }
@@ -190,7 +190,7 @@ async function readRedis(url: string | undefined): Promise<RedisFacts> {
   }
 }
 
-/** Reads the states of standbys. Each standby must belong to the cluster of the primary. */
+/** Reads the states of standbys. Reports a standby that does not belong to the cluster of the primary. */
 async function readStandbys(pool: Pool, standbys: readonly StandbyPools[]): Promise<StandbyState[]> {
   if (standbys.length === 0) return []
   const states = await checkStandbys(pool, standbys)

@@ -1,4 +1,4 @@
-/** Judges facts: makes the reasons of each check. */
+/** Makes the checks of `doctor`, with their reasons, from facts. */
 import { reasonsOf } from '../db/standby/standby.ts'
 import { pauseReasons } from '../domain/event/endpoint.ts'
 import { type Reason, reason } from '../reasons.ts'

@@ -1,4 +1,4 @@
-/** Tests the requirements of a sign-in through the OpenID provider, without a sign-in. */
+/** Tests whether sign-ins through the OpenID provider can succeed, without a sign-in. */
 import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
@@ -7,7 +7,8 @@ import { discoverProvider } from '../openid/provider.ts'
 import { type Reason, reason } from '../reasons.ts'
 
 /**
- * Returns the reasons why sign-ins through the provider fail; none when none was found, or without a provider.
+ * Returns the reasons why sign-ins through the provider fail. The list is empty when no reason was found, or when no
+ * provider is configured.
  *
  * @param callbackPath the path to which the provider sends a browser back
  */
@@ -53,14 +54,15 @@ async function findProblem(
   if (!data?.keys.some(({ kty }) => kty !== 'oct') || algorithms?.every(name => /^(HS|none)/.test(name))) {
     return ['it signs no ID tokens with a published key', 'Let it sign them, for example with RS256.']
   }
-  // A provider that knows the client refuses this code; any other provider refuses the client.
+  // Sends an invalid code. A provider that knows the client refuses the code, and any other provider refuses the
+  // client.
   const grant = { code: client.randomState(), redirect_uri, code_verifier: client.randomPKCECodeVerifier() }
   const refusal: unknown = await client.genericGrantRequest(provider, 'authorization_code', grant).catch(error => error)
   const isOfClient = refusal instanceof client.ResponseBodyError && refusal.error.endsWith('_client')
   if (isOfClient || refusal instanceof client.WWWAuthenticateChallengeError) {
     return ['it refuses the client', 'Correct OIDC_CLIENT_ID and OIDC_CLIENT_SECRET.']
   }
-  // A provider that knows the address sends the browser back to it, because no session exists.
+  // A provider that knows the callback address redirects to this address, because no session exists.
   const { href } = client.buildAuthorizationUrl(provider, {
     ...{
       redirect_uri,

@@ -1,16 +1,17 @@
-/** The quick checks, which both `doctor` and `/readyz` run. */
+/** The quick checks. Both `doctor` and `/readyz` run these checks. */
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migration/migrations.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { findUncaptured } from '../projection/capture.ts'
 import { type Reason, reason } from '../reasons.ts'
 import { findMissingGrants } from './grants.ts'
 
-/** The difference of clocks that is tolerated, in milliseconds. */
+/** The maximum difference between the clocks that is not reported, in milliseconds. */
 const maxClockDifferenceMs = 5_000
 
 /** Returns the reason why the database cannot be written. */
 export async function findUnwritable(sql: Pool): Promise<Reason[]> {
-  // A default of the database or of a role applies only to new sessions, and this session may be old.
+  // The defaults of the database and of the role are read, because a default applies only to new sessions, and this
+  // session may be older.
   const [state] = await sql<[{ standby: boolean; readOnly: boolean }]>`
     select /* health.read_state */ pg_is_in_recovery() as standby,
            current_setting('transaction_read_only') = 'on' or exists (
@@ -35,7 +36,7 @@ async function findUnmigrated(sql: Pool): Promise<Reason[]> {
 
 const commands = { migrate: 'voucher-gateway migrate', demo: 'voucher-gateway demo' }
 
-/** Returns the reason why lists are not complete yet. */
+/** Returns the reason why lists are not complete yet; none when the first fill is done. */
 async function findUnfilled(sql: Pool): Promise<Reason[]> {
   const [step] = await sql<{ isComplete: boolean }[]>`
     select /* step.read_completeness */ is_complete as "isComplete" from gateway.step order by stamp desc limit 1`
@@ -47,7 +48,7 @@ async function findClockDifference(sql: Sql): Promise<Reason[]> {
   const sent = Date.now()
   const [row] = await sql<[{ read: number }]>`
     select /* health.read_clock */ (1000 * extract(epoch from clock_timestamp()))::float8 as read`
-  // The database has read its clock between the two moments.
+  // The database has read its clock at some moment between these two times.
   const [ahead, behind] = [sent - row.read, row.read - Date.now()]
   const difference = Math.max(ahead, behind)
   if (difference <= maxClockDifferenceMs) return []

@@ -1,14 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Reason } from '../reasons.ts'
 
-/** A time in a message grows while the reason lasts. */
+/** Matches the times in a message, which grow as long as the reason lasts. */
 const durations = /\b\d{1,9}(\.\d{1,9})? s\b/g
 
 /** Creates the log of problems of a running service: a line when a reason begins, and a line when it has ended. */
 export function createReasonLog(log: FastifyBaseLogger) {
   let known = new Map<string, Reason>()
   /**
-   * Compares the reasons with the former reasons.
+   * Compares the reasons with the reasons of the last call, and logs the differences.
    *
    * @param isWhole false when a check could not be made, so that no reason counts as ended
    */

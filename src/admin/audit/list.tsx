@@ -50,7 +50,7 @@ export const sendCsv: Handler = async ({ sql }, request, reply) => {
   const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
   // Every field is quoted: a program that splits lines at semicolons could run the text after a semicolon as a formula.
   const csv = stringify({ header: true, columns: csvColumns, escape_formulas: true, quoted_string: true })
-  // An error, or a client that closes the connection, ends both streams.
+  // Both streams end when an error occurs, or when the client closes the connection.
   pipeline(entries, csv, () => {})
   return reply
     .type('text/csv; charset=utf-8')

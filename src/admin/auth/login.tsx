@@ -65,7 +65,8 @@ export const logIn: Handler = async ({ sql, throttle }, request, reply) => {
   if (entered === '') throw badInput({ email: ['Give your e-mail.'] })
   if (password === '') throw badInput({ password: ['Give your password.'] })
 
-  // A text that is not an e-mail is not recorded: it may be a password in the wrong field.
+  // When the text is not an e-mail, it is not recorded, because a person may have entered the password in the wrong
+  // field.
   const email = parseEmail(entered)
   const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
   const signedIn = await throttle.signIn(actor, async () => {
@@ -84,8 +85,9 @@ export const logOut: Handler = async ({ sql, config }, request, reply) => {
 }
 
 /**
- * DELETE /admin/session: the other pages of the service sign out. It has no CSRF token: `checkOrigin` has compared the
- * origin, and browsers send DELETE to another origin only after that origin has allowed it.
+ * DELETE /admin/session: signs out. The pages of the service outside of `/admin` call it. The request needs no CSRF
+ * token, because `checkOrigin` has compared the origin, and browsers send DELETE to another origin only after that
+ * origin has allowed it.
  */
 export const signOutFromPage: Handler = async ({ sql, config }, request, reply) => {
   if (findSignedIn(request)) {

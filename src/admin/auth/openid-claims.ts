@@ -5,7 +5,7 @@ import type { OpenIdIdentity } from '../../domain/administrator/openid.ts'
 
 type SignInConditions = Pick<NonNullable<Config['openId']>, 'domains' | 'groups' | 'groupsClaim'>
 
-/** The claims of an ID token and of the user info; `iss` and `sub` are checked. */
+/** The claims of an ID token and of the user info. Only `iss` and `sub` are validated. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string }
 
 /** The formats in which providers say that an e-mail is verified. */
@@ -20,7 +20,8 @@ const verifiedValues: readonly unknown[] = [true, 'true', 1, '1']
 function readEmail({ email, email_verified, xms_edov }: Claims): { email: string | null; flaw: string } {
   const flawOf = (claim: string, flaw: string) => ({ email: null, flaw: `the claim ${claim} ${flaw}` })
   if (email === undefined) return flawOf('email', 'is missing')
-  // Microsoft Entra sends `xms_edov` instead of `email_verified`: it says that the domain of the e-mail is verified.
+  // Microsoft Entra sends `xms_edov` instead of `email_verified`: this claim says that the domain of the e-mail is
+  // verified.
   const verified = email_verified ?? xms_edov
   if (verified === undefined) return flawOf('email_verified', 'is missing')
   if (!verifiedValues.includes(verified)) {
@@ -30,8 +31,8 @@ function readEmail({ email, email_verified, xms_edov }: Claims): { email: string
 }
 
 /**
- * Returns the identity in the claims. An e-mail that is not verified is ignored, because anyone may have chosen it: the
- * name is then the subject, at a domain that cannot exist (RFC 2606 §2).
+ * Returns the identity in the claims. An e-mail that is not verified is ignored, because anyone may have chosen it. The
+ * name is then the subject at a domain that cannot exist (RFC 2606 §2).
  */
 export function identityOf(claims: Claims): OpenIdIdentity {
   const { iss, sub } = claims
@@ -41,8 +42,8 @@ export function identityOf(claims: Claims): OpenIdIdentity {
 }
 
 /**
- * Returns the missing and wrong claims that prevent a sign-in, or null when the claims allow it. An allowed group
- * suffices; an e-mail with an allowed domain has to be verified.
+ * Returns the missing and wrong claims that prevent a sign-in, or null when the claims allow it. A group that is
+ * allowed is enough for a sign-in. An e-mail with an allowed domain must also be verified.
  */
 export function findRefusal({ domains, groups, groupsClaim }: SignInConditions, claims: Claims): string | null {
   const given = claims[groupsClaim]

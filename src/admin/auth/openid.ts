@@ -22,7 +22,10 @@ type OpenIdConfig = NonNullable<Config['openId']>
 /** The maximum time from the redirect to the provider until the callback, in seconds. */
 const personTimeout = 600
 
-/** Limits callbacks: anyone can send one, and each makes the service call the provider. */
+/**
+ * The limit of callbacks, needed because anyone can send a callback, and each callback makes the service call the
+ * provider.
+ */
 const callbackLimit = new Semaphore({
   maxRunning: 4,
   maxWaiting: 20,
@@ -49,7 +52,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
     })
   // The metadata of the first fetch is enough to redirect a browser to the provider.
   const cachedProvider = loadOnce(fetchProvider)
-  // The cookie is not strict, because the browser comes back from another site and must send it.
+  // The cookie is not strict, because the browser must send it when the provider, another site, redirects back.
   const { name, options } = cookieSettings(config, 'openid', 'lax')
   const redirectUri = (request: FastifyRequest) => `${request.publicOrigin}${openIdCallbackPath}`
 
@@ -118,7 +121,8 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       const userInfo: Partial<client.UserInfoResponse> = await client
         .fetchUserInfo(provider, tokens.access_token, claims.sub)
         .catch(error => {
-          // Some providers refuse the user info. Then the error names the missing claims, unless the ID token suffices.
+          // Some providers refuse the user info. Then the service uses the ID token alone; if claims are missing in it,
+          // the error names these claims.
           const kind = failureKindOf(error)
           if (kind === 'invalid' || (kind === 'temporary' && !isAllowed)) throw error
           request.log.info({ reqId: request.id, err: error }, 'the OpenID provider refused the user info')

@@ -21,7 +21,7 @@ import { formBody } from '../form-body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The id of the session that replaces the session of this request. */
+    /** The id of the new session that replaces the session of this request; null when it is not replaced. */
     renewedSessionId: string | null
   }
 }

@@ -1,4 +1,5 @@
-// The pages of one-time links: the first administrator sets up an account, and other administrators choose a password.
+// The pages behind one-time links. On them the first administrator creates the account, and invited administrators
+// choose a password.
 import { parseEmail } from '../../domain/administrator/administrator.ts'
 import { acceptInvitation, findInvitation, type Invitation } from '../../domain/administrator/invitation.ts'
 import { passwordErrors } from '../../domain/administrator/password.ts'
@@ -82,7 +83,7 @@ function InvalidLink() {
   )
 }
 
-/** The command that creates an administrator, for each way to run the service. */
+/** Shows the command that creates an administrator, one for each way to run the service. */
 export function AdminCreateCommand() {
   return (
     <>
@@ -95,7 +96,10 @@ export function AdminCreateCommand() {
   )
 }
 
-/** Instructions to create the first administrator. The sign-in page shows them while there is no administrator. */
+/**
+ * Instructions to create the first administrator. The sign-in page shows these instructions as long as there is no
+ * administrator.
+ */
 export function NoAdministratorYet({ openId }: { openId: boolean }) {
   return (
     <Section id="no-administrator" title="There is no administrator yet">

@@ -4,7 +4,7 @@ import { formatCount } from './format.tsx'
 /** The number of items that are shown without a click. */
 const maxItems = 20
 
-/** A list that may be long: the items after the first 20 are folded. */
+/** A list in which only the first 20 items are shown without a click. */
 export function FoldedList<Item>({ items, show }: { items: Item[]; show: (items: Item[]) => ComponentChildren }) {
   const folded = items.slice(maxItems)
   return (

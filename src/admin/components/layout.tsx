@@ -46,7 +46,7 @@ interface LayoutProps {
   children: ComponentChildren
 }
 
-/** A page of the API access page: its header, its heading and the flash message. */
+/** A page below `/admin`, with header, heading and flash message. */
 export function Layout({ title, section, actions, narrow = false, children }: LayoutProps) {
   const { site, administrator, flash } = useRequestContext()
   const links = sections.map(({ name, label }) => ({

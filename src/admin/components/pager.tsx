@@ -35,7 +35,7 @@ interface PagerProps {
   /** The noun for the items on the pages: `tokens`. */
   noun: string
   path: string
-  /** The filters of the list: the links to other pages keep them. */
+  /** The filters of the list, which the links to other pages keep. */
   filters: Record<string, string>
   page: Page<{ id: number }>
 }

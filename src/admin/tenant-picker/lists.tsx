@@ -71,7 +71,7 @@ export function Results(picker: Picker) {
   )
 }
 
-/** The chosen tenants, each with its reach. */
+/** The chosen tenants. For each tenant, a field selects whether the grant includes the tenants below it. */
 export const ChosenTenants = ({ chosen }: Picker) => (
   <section id="chosen" tabIndex={-1} aria-label="Chosen tenants">
     <p class="muted">
@@ -146,7 +146,10 @@ function describeResults({ shown, matches: { tenants, count } }: Picker): string
   return count === 0 ? 'There are no tenants yet: the platform creates them.' : `${number} at the top of the tree.`
 }
 
-/** A longer path shows only its first and last tenants. */
+/**
+ * The maximum number of tenants of a path that are shown. Of a longer path, only the first and the last tenants are
+ * shown.
+ */
 const maxPathLength = 5
 
 /** The name of a tenant after the names of the tenants above it, with its subdomain and id. */

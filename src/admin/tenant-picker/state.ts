@@ -11,13 +11,13 @@ export interface PickerState {
   search: string
   /** The search whose results are shown. */
   shown: TenantSearch
-  /** True to also choose all results. */
+  /** True to add all results to the chosen tenants. */
   addAll: boolean
   /** True when the Enter key has started the search: then the page opens at the search field instead of at the top. */
   entered: boolean
 }
 
-/** The maximum number of tenants that a form can choose: more do not fit into a form of the maximum size. */
+/** The maximum number of tenants that a form can choose. More tenants do not fit into a form of the maximum size. */
 export const maxChosen = 2_000
 
 export const maxSearchLength = 200

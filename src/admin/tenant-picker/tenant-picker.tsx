@@ -6,8 +6,8 @@ import { ChosenTenants, Results } from './lists.tsx'
 import { maxSearchLength, type Picker } from './state.ts'
 
 /**
- * Chooses tenants. Its buttons post the form around it, which comes back with the same values; with a script they
- * change the picker in place (packages/pages/src/tenant-picker.js).
+ * Chooses tenants. Its buttons post the form around the picker, and the page comes back with the same values. When
+ * scripts run, the buttons change the picker without a new page (packages/pages/src/tenant-picker.js).
  */
 export const TenantPicker = ({ picker }: { picker: Picker }) => (
   <div id="tenants" data-lists={`${adminPath}/tenants`}>
@@ -46,7 +46,8 @@ export const TenantPicker = ({ picker }: { picker: Picker }) => (
 )
 
 /**
- * The form around a tenant picker. The service validates: validation by the browser would block the picker's buttons.
+ * The form around a tenant picker. The browser does not validate the form, because its validation would block the
+ * picker's buttons. The service validates.
  */
 export const PickerForm = (props: { path: string; submitLabel: string; children: ComponentChildren }) => (
   <PostForm action={props.path} noValidate>

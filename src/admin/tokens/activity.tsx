@@ -8,7 +8,7 @@ import { Section } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { operationLabel, RequestCounts } from './request-counts.tsx'
 
-/** The number of days that are shown, including today; days are in UTC. */
+/** The number of days that are shown, today included. Days are in UTC. */
 const days = 90
 
 /** Loads the requests, errors and exports of a token in the last 90 days. */
@@ -25,7 +25,7 @@ export async function loadActivity(sql: Sql, { id, permissions }: Token) {
   return { days: dates, counts, errors, exports, mayExport: permissions.includes('export_customer_information') }
 }
 
-/** The requests of a token, their errors, and the personal data that it was given. */
+/** Shows the requests of a token, their errors, and the exports of personal data to the token. */
 export function Activity({ activity }: { activity: Awaited<ReturnType<typeof loadActivity>> }) {
   const { errors, exports, mayExport, ...requests } = activity
   return (

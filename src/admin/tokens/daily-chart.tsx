@@ -4,7 +4,7 @@ import { formatCount, formatDay, formatShortDay } from '../components/format.tsx
 import { type Column, Table } from '../components/table.tsx'
 
 export interface DailyCounts {
-  /** All days, `YYYY-MM-DD` in UTC, oldest first. */
+  /** All days of the chart, as `YYYY-MM-DD` in UTC, the oldest first. */
   days: string[]
   counts: RequestCount[]
 }

@@ -38,7 +38,7 @@ function readTokenInput(form: URLSearchParams, tenants: TenantGrant[]): TokenInp
   }
 }
 
-/** Returns all errors of the input; the form, unlike the command line, demands a tenant. */
+/** Returns all errors of the input. The form demands at least one tenant, whereas the command line does not. */
 const checkForm = (input: TokenInput): FieldErrors => ({
   ...checkTokenInput(input),
   ...(input.tenants.length === 0 && { tenants: ['Choose at least one tenant.'] }),

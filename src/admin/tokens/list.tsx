@@ -179,7 +179,7 @@ function NameList({ names }: { names: ComponentChildren[] }) {
 /** The maximum number of tenants of a token that the list names. */
 const maxNames = 3
 
-/** A column, and the order that a click on its heading selects. */
+/** A column with the order that a click on its heading selects. */
 type SortedColumn = Column<TokenRecord> & { order: TokenOrder }
 
 const columns: SortedColumn[] = [

@@ -14,7 +14,7 @@ import { databaseError } from './errors.ts'
 const statementTimeoutMs = 10_000
 
 /**
- * The limits of the service's statements, in milliseconds: each is shorter than the time limit of a request
+ * The time limits of the service's statements, in milliseconds. Each limit is shorter than the time limit of a request
  * (server.ts), so that the caller gets the error of the statement.
  */
 const serviceLimits = {
@@ -98,7 +98,7 @@ function openPools(
   /** Connections as the service's own role, which exists once the database is migrated. */
   const pool = connect(address, { ...settings, ...serviceLimits, role: serviceRole })
   const health = connect(address, { ...healthLimits, startupParameters, role: serviceRole })
-  // A pooler's sessions have the same timeout as the other connections.
+  // Behind a pooler, these sessions have the same timeout as the other connections.
   const pooled = startupParameters ? {} : { statementTimeoutMs: serviceLimits.statementTimeoutMs }
   /**
    * One connection as the service's role, only for counting rates, so that counting waits for no other statement and
@@ -114,7 +114,7 @@ function openPools(
       probe: connect(url, { ...probeLimits, ...own, name: `${own.name}_probe` }),
     }
   })
-  /** Ends all connections, and stops an embedded server that this process started. */
+  /** Ends all connections, and stops the embedded server if this process has started one. */
   const close = async () => {
     const all = [owner, pool, health, rates, ...standbys.flatMap(standby => [standby.pool, standby.probe])]
     await Promise.all(all.map(each => each.end({ timeout: endTimeout })))
@@ -133,7 +133,7 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
   const migrate = shellCommand('migrate')
   const forbidden =
     setsServiceRole === null ? reason('ROLE_MISSING', { migrate }) : reason('ROLE_NOT_GRANTED', { login })
-  // Without this check, a login that cannot read the migrations would report all of them as missing.
+  // Checked first, because a login that cannot read the table of migrations would report all migrations as missing.
   if (!readsMigrations && !setsServiceRole) throw new ReasonError(forbidden)
   const missing = await countMissingMigrations(readsMigrations ? owner : pool)
   if (missing > 0) throw new ReasonError(reason('MIGRATIONS_MISSING', { missing, migrate }))
@@ -142,7 +142,7 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
 
 /**
  * Runs a command's work on the migrated database, and closes the database afterwards. Uses the embedded server of a
- * running service when there is one.
+ * running service, if a service runs.
  *
  * @param config default: read from the environment
  * @throws the errors of `withUnmigratedDatabase`, of `requireMigrated` and of the work

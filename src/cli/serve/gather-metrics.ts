@@ -1,4 +1,4 @@
-/** Gathers the metrics of all workers in the primary, which serves them. */
+/** Gathers the metrics of all workers in the primary, which answers the scrapes. */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import type { WorkerCount } from '../../doctor/health.ts'

@@ -21,7 +21,7 @@ export async function serveMetrics(
   report: (error: unknown) => void,
 ): Promise<FastifyInstance> {
   const readDatabase = createDatabaseReader(health, report)
-  // A scraper that sends nothing, or half a request, must not delay the stop.
+  // A stop closes all connections at once, so that a scraper that sends nothing, or half a request, does not delay it.
   const server = Fastify({ ...connectionLimits, forceCloseConnections: true })
   closeSilentConnections(server)
   server.get('/metrics', async (_request, reply) => {

@@ -51,7 +51,7 @@ export const serveCommand = new Command('serve')
     }
     const stopped = primary?.stopped ?? waitForSignal()
     let listens = false
-    // Before the service listens, a stop has nothing to wait for: an embedded server ends with this process.
+    // Before the service listens, a signal may end the process immediately. An embedded server ends with the process.
     void stopped.then(() => listens || process.exit(0))
     const work = async (database: Database) => {
       if (database.embedded) removeDataFile(config.dataDir, 'origin')
@@ -129,7 +129,7 @@ function announce(
   printForPeople([...lines, ...firstSteps(adminOrigin), '', '  Ctrl-C stops it.', ''].join('\n'))
 }
 
-/** Starts to answer requests in this process. */
+/** Starts the service in this process, which then answers requests. */
 async function startService(
   config: Config,
   database: Database,
@@ -153,7 +153,7 @@ async function startService(
     demoPlatform,
   })
   process.on('uncaughtException', error => {
-    // Node would print the whole error, which may quote a row or a request.
+    // Without this handler, Node would print the whole error, which may quote a row or a request.
     app.log.fatal({ err: error }, 'uncaught error, the service stops')
     process.exit(1)
   })
@@ -200,7 +200,7 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
   if (await isEmpty(owner)) {
     printForPeople('Loading demo data …')
     await loadDemo(owner, { scale: 1 })
-    // The records must exist when the addresses are printed.
+    // Waits for all steps, because the records must exist when the addresses are printed.
     await makeAllSteps(pool, new AbortController().signal)
   }
   if (!(await hasDemoData(owner))) return null

@@ -6,7 +6,10 @@ export const metricsRequest = 'metrics'
 
 export type PrimaryLink = NonNullable<ReturnType<typeof linkToPrimary>>
 
-/** The variables by which the primary gives a worker its number, from 1, and the demo's token and platform. */
+/**
+ * The environment variables in which the primary passes a worker its number (from 1), and the demo's token and
+ * platform.
+ */
 export const workerVariables = {
   number: 'VOUCHER_GATEWAY_WORKER',
   demoToken: 'VOUCHER_GATEWAY_DEMO_TOKEN',
@@ -26,11 +29,12 @@ export function linkToPrimary() {
   })
   // The primary sends SIGTERM even to a worker that has already received a SIGTERM.
   const stopped = new Promise<string>(resolve => process.on('SIGTERM', resolve))
-  // Ctrl-C sends SIGINT to all processes of a terminal. Workers ignore it, because the primary stops them.
+  // Ctrl-C sends SIGINT to all processes of a terminal. Workers ignore this signal, because the primary stops the
+  // workers.
   process.on('SIGINT', () => {})
   return {
     worker,
-    /** Resolves when the primary, or a signal, asks this worker to end, with the reason. */
+    /** Resolves with the reason when the primary or a signal asks this worker to end. */
     stopped,
     /** The secret of the demo's token; null when this is not the demo. */
     demoToken: process.env[workerVariables.demoToken] || null,
@@ -43,8 +47,8 @@ export function linkToPrimary() {
 }
 
 /**
- * Returns whether a message reports the number of workers that listen: the primary sends one whenever the number
- * changes.
+ * Returns whether a message reports the number of workers that listen. The primary sends such a message each time the
+ * number changes.
  */
 const isWorkerCount = (message: unknown): message is WorkerCount =>
   typeof message === 'object' && message !== null && 'listening' in message && 'total' in message

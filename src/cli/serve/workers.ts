@@ -1,4 +1,4 @@
-/** `serve --workers`: a primary process that starts workers, and starts them again. */
+/** The primary process of `serve --workers`. It starts workers, and starts an ended worker again. */
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -47,7 +47,7 @@ export interface RunningService {
 
 /**
  * Starts workers that answer the requests of this service, and share its ports. A worker that ends is started again:
- * first immediately, then after growing waits.
+ * the first time immediately, and later after growing waits.
  *
  * @returns a promise that resolves when the first worker listens
  * @throws Error when the first worker ends before it listens
@@ -78,7 +78,7 @@ export async function startPrimary(
   const countWorkers = () => ({ listening: listening.size, total: count })
   const metrics = metricsPort === undefined ? null : await openMetrics(config, database, log, countWorkers)
 
-  /** Starts a worker. @returns its origin once it listens */
+  /** Starts a worker. @returns the origin of the worker, once the worker listens */
   function start(number: number, wait = backOff.first): Promise<string> {
     const worker = cluster.fork({ ...environment, [workerVariables.number]: String(number) })
     const startedAt = performance.now()

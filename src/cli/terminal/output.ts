@@ -66,7 +66,7 @@ export function printList<Item>(
   else printTable(items.map(toRow))
 }
 
-/** Returns a text without control characters and direction marks, because a terminal would execute them. */
+/** Returns a text without control characters and direction marks, which a terminal would execute. */
 export const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 
 /** Returns a number with its noun: `1 row`, `2 rows`. */
