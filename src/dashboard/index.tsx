@@ -1,4 +1,5 @@
-// `GET /dashboard`: a page that asks the GraphQL API with the viewer's own token. Everything comes from the service.
+// `GET /dashboard`: a page that reads the GraphQL API with the viewer's own token. All files and data of the page come
+// from the service.
 import type { FastifyInstance } from 'fastify'
 import { dashboardPath } from '../http/paths.ts'
 import { HtmlPage, pageHeaders, sendHtml } from '../pages/html-page.tsx'

@@ -74,8 +74,8 @@ export class BodyWriter {
   /**
    * Writes consecutive fields that are columns of a row.
    *
-   * @returns the index of the first field that cannot be written here: it is not a column, or it is non-null and its
-   *   column is null
+   * @returns the index of the first field that cannot be written here, because it is not a column, or because it is
+   *   non-null and its column is null
    */
   columns({ records, first }: LazyRow, columns: readonly (ColumnField | null)[], index: number): number {
     const { bytes, bounds } = records

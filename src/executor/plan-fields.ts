@@ -1,6 +1,6 @@
 /**
- * Walks the fields of an operation, once for each combination of `@skip` and `@include`: plans the fields, and
- * estimates their size. The document need not be valid.
+ * Walks the fields of an operation, once per combination of `@skip` and `@include`. Plans the fields, and estimates
+ * their size. The document need not be valid.
  */
 import {
   defaultFieldResolver,
@@ -41,14 +41,14 @@ interface Selection {
   shared: Run['shared']
   /** The values of the variables in `@skip` and `@include`. */
   conditions: Record<string, unknown>
-  /** Fields whose key is left out when they are null. */
+  /** The fields whose key is left out of the answer when their value is null. */
   omitNull: ReadonlySet<FieldNode>
 }
 
 /** Plans the fields of one operation, for one combination of conditions. */
 export class FieldPlanner {
   readonly estimates = new Estimates()
-  /** The number of planned fields: a field that fragments repeat in several places counts once. */
+  /** The number of planned fields. A field that fragments repeat in several places counts once. */
   fields = 0
   readonly #numbers = new Map<FieldNode, number>()
   /**
@@ -185,7 +185,7 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
 
 /** Returns the property of a row that is the field's value; undefined for a field with another source. */
 function propertyOf(source: FieldSource): string | undefined {
-  // A `default` field has no resolver, and so no policy: graphql-js also reads the property.
+  // A `default` field has no resolver, and therefore no policy. graphql-js would also read the property.
   if (source.kind === 'property' || source.kind === 'default') return source.name
   return source.kind === 'resolver' ? source.column : undefined
 }

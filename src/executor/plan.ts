@@ -25,11 +25,11 @@ import { conditionVariables, fragmentsOf, prepareVariables, type ReadVariables }
 interface ExecutionOutcome {
   /** The value of `data`, as JSON text in UTF-8. */
   data: Buffer
-  /** The field errors, located, in the order of the document. */
+  /** The field errors with their locations, in the order of the document. */
   errors: readonly GraphQLError[]
 }
 
-/** The selection of a record, and the parts of `info` that are the same for all fields. */
+/** The plan of a record's fields, and the parts of `info` that are the same for all fields. */
 export interface RecordSelection {
   plan: ObjectPlan
   shared: Run['shared']
@@ -147,7 +147,7 @@ export class OperationPlan {
   }
 }
 
-/** An operation with the variables of one request. */
+/** An operation together with the variables of one request. */
 export class BoundOperation {
   constructor(
     private readonly variant: Variant,
@@ -170,7 +170,7 @@ export class BoundOperation {
   /**
    * Begins a subscription. The document is valid.
    *
-   * @returns the events, each the root value of a `run`
+   * @returns the events. Each event is the root value of one `run`
    * @throws GraphQLError
    */
   async subscribe(context: unknown): Promise<AsyncIterator<unknown>> {

@@ -1,6 +1,7 @@
 /**
- * Resolves all fields, breadth first: all parents of a level together, across lists. The error of a resolver becomes a
- * `ResolverFailure` in place of its value; a failing resolver never makes this code throw.
+ * Resolves all fields breadth first: each field is resolved for all parents of a level together, across lists. The
+ * error of a resolver becomes a `ResolverFailure` in place of its value; a failing resolver never makes this code
+ * throw.
  */
 import { GraphQLError, type GraphQLResolveInfo, locatedError } from 'graphql'
 import { allMaybePromise, mapMaybePromise } from '../async/maybe-promise.ts'
@@ -76,7 +77,7 @@ const createInfo = ({ field: { nodes, field, parentType }, run }: FieldPosition,
 /**
  * Calls the subscriber of the root field of a subscription (GraphQL, §6.2.3.1).
  *
- * @returns the events; each is the root value of a run
+ * @returns the events. Each event is the root value of one run
  * @throws a located error
  */
 export async function subscribeTo(field: FieldPlan, run: Run): Promise<AsyncIterator<unknown>> {
@@ -231,7 +232,7 @@ function resolveField(
   return mapMaybePromise(valuesOf(parents, position), values => resolveValues(field.value, values, position))
 }
 
-/** Returns the columns of the fields, when the parents are rows of one layout. */
+/** Returns the columns of the fields when all parents are rows with the same layout, and otherwise null. */
 function columnsOf(plan: ObjectPlan, parents: readonly unknown[]): Level['columns'] {
   const [first] = parents
   if (!(first instanceof LazyRow)) return null

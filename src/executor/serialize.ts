@@ -1,6 +1,6 @@
 /**
- * Writes the answer depth first, in the order of the document, from values that were resolved breadth first. An error
- * is located here, because the path is known here, and a null goes up to the nearest nullable position.
+ * Writes the answer depth first, in the order of the document, from values that were resolved breadth first. Errors get
+ * their path here, where it is known. The null of a failed field moves up to the nearest nullable position.
  */
 import { type GraphQLError, type GraphQLLeafType, locatedError } from 'graphql'
 import { inspect } from 'graphql/jsutils/inspect.js'

@@ -25,11 +25,11 @@ interface ExportRun {
   createContext: () => Context
   list: ExportedList
   /**
-   * The range of the list to export: from the cursor, or from the start of the list, to the server time. The limit of
-   * the window is the size of a chunk.
+   * The range of the list to export, which ends at the server time. It begins at the cursor, or without a cursor at the
+   * start of the list. The limit of the window is the number of records in a chunk.
    */
   window: PageWindow
-  /** The records and removals up to this instant are in the export. */
+  /** The export contains the records and removals up to this instant. */
   serverTime: Instant
   /** The semaphore that limits how many exports hold records in memory. */
   places: Semaphore
@@ -71,7 +71,7 @@ class Remainder {
     return performance.now() - this.#readAt > turnMs
   }
 
-  /** Writes the next records; null when none are left. */
+  /** Writes the next records. Returns null when no records are left. */
   async write({ bulkExport, createContext, waitForStep }: ExportRun): Promise<Buffer | null> {
     await waitForStep()
     const step = this.#steps?.next()
@@ -108,8 +108,8 @@ async function readChunk({ places, continues, list, createContext, window }: Exp
 }
 
 /**
- * Reads and writes an export. Between its steps it holds no connection. It drops the records of a reader that has
- * stalled, or is slow while other exports wait for a place, so that slow readers do not block others.
+ * Reads and writes an export. Between its steps it holds no connection. When its reader has stalled, or is slow while
+ * other exports wait for a place, it drops the records in memory, so that slow readers do not block other exports.
  *
  * @throws the errors of the statements; the export then has no last line
  */

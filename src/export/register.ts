@@ -25,7 +25,10 @@ import { exportLines } from './lines.ts'
 import { type BulkExport, bulkExports } from './routes.ts'
 import { ExportStream } from './stream.ts'
 
-/** The maximum number of exports in this process that hold a chunk of records at a time; other exports wait. */
+/**
+ * The maximum number of exports in this process that hold a chunk of records in memory at the same time. Further
+ * exports wait.
+ */
 const maxChunks = 20
 
 interface ExportOptions {
@@ -156,12 +159,15 @@ function readPosition(
   }
 }
 
-/** The maximum wait of a step for other requests, in milliseconds: a service that is always busy exports slowly. */
+/**
+ * The maximum wait of a step for other requests, in milliseconds. A service that is always busy exports slowly, but it
+ * does export.
+ */
 const maxWaitMs = 4
 
 /**
- * Schedules the steps of exports. One export at a time takes one step, so many exports delay other requests no more
- * than one export. Each step waits until no other request is under way.
+ * Schedules the steps of exports. Only one export at a time takes a step, so many exports delay other requests no more
+ * than one export does. Each step waits until no other request is under way.
  *
  * @param whenIdle waits until no other request is under way, for at most a limit in milliseconds
  * @returns a function that waits until the caller may take a step of some 0.5 ms

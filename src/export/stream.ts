@@ -1,6 +1,6 @@
 /**
- * Sends an export, and aborts it when it must not continue. A client notices the abort, because the connection is
- * reset.
+ * Sends an export, and aborts it when the token may no longer read the list or when the service stops. The connection
+ * is then reset, so that the client notices the abort.
  */
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
@@ -66,7 +66,7 @@ export class ExportStream {
       onClose()
       if (reply.raw.writableFinished) this.#work.outcome = 'complete'
       exportChannel.asyncEnd.publish(this.#work)
-      // If the release fails, the lease expires.
+      // An error is ignored: the lease then ends when it expires.
       options.lease.release().catch(() => {})
     }
     reply.raw.once('close', close)
@@ -101,8 +101,8 @@ export class ExportStream {
   }
 
   /**
-   * When the service is about to stop: waits until the reader has received all data, and throws the error of the stop.
-   * Also throws when the export ends during the wait.
+   * Called when the service is about to stop. Waits until the reader has received all data, and throws the error of the
+   * stop. Also throws when the export ends during the wait.
    */
   async continueUnless(stopping: () => GatewayError): Promise<void> {
     if (this.#hasEnded) throw new Error('The export has ended.')
@@ -157,7 +157,7 @@ const socketEntry = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\d
 
 /**
  * Returns the number of bytes that the kernel keeps for the reader of a connection; 0 on systems other than Linux. When
- * several connections have the same ports, the smallest value counts.
+ * several connections have the same ports, returns the smallest value.
  */
 async function unreadBytes({ localPort, remotePort }: Socket): Promise<number> {
   const queues: number[] = []

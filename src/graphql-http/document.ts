@@ -39,7 +39,10 @@ export class ParsedDocument {
     return (this.document.tokenCount ?? 0) * memoryOf.token + this.#fields * memoryOf.field
   }
 
-  /** Plans an operation for variables, and measures it; null when the operation or its variables are not valid. */
+  /**
+   * Plans an operation for the given variables, and estimates its size. Returns null when the operation or its
+   * variables are not valid.
+   */
   prepare(
     operation: OperationDefinitionNode,
     variables: Record<string, unknown>,
@@ -119,7 +122,7 @@ export function findOperation(
 /**
  * Validates a document with the rules for requests; variables are not needed.
  *
- * @returns its problems, a sentence each; none when it may run
+ * @returns the problems of the document, one sentence each; none when the document may run
  */
 export function findProblems(text: string): string[] {
   try {

@@ -8,7 +8,7 @@ import { documentErrorCodes } from './trusted-documents.ts'
 
 /** An error as a caller may see it. */
 export interface ShownError {
-  /** The error as the response shows it (GraphQL, §7.1.2). It keeps no reference to the document. */
+  /** The error as the response shows it (GraphQL, §7.1.2). This form keeps no reference to the document. */
   body: {
     message: string
     locations: readonly SourceLocation[] | undefined
@@ -30,7 +30,10 @@ export const toErrorsBody = (error: GatewayError) => ({
   errors: [{ message: error.message, extensions: toExtensions(error) }],
 })
 
-/** The maximum number of characters of a message of graphql-js that are shown: it quotes text of any length. */
+/**
+ * The maximum length of a message of graphql-js in an answer, in characters. Longer messages are shortened, because
+ * they quote text of the caller.
+ */
 const longestMessage = 200
 
 /** The codes of errors of graphql-js whose messages are ours. These messages quote nothing. */
@@ -48,8 +51,8 @@ function explain(message: string): string {
 }
 
 /**
- * Masks an error (R18). Errors of the gateway and of graphql-js are shown to the caller; any other becomes `INTERNAL`
- * or `UNAVAILABLE`, without its message.
+ * Masks an error (R18). Errors of the gateway and of graphql-js are shown to the caller. Any other error becomes
+ * `INTERNAL` or `UNAVAILABLE`, without its message.
  *
  * @param code the code for an error of graphql-js without a code
  */
@@ -99,6 +102,6 @@ export function recordErrors(request: FastifyRequest, errors: readonly ShownErro
   }
 }
 
-/** Returns the error that was thrown: graphql-js wraps it to locate it. */
+/** Returns the error that was originally thrown, because graphql-js wraps errors to add their location. */
 const originalErrorOf = (error: unknown): unknown =>
   error instanceof GraphQLError && error.originalError ? originalErrorOf(error.originalError) : error

@@ -1,4 +1,4 @@
-// `GET /graphiql`: GraphiQL, with a field for the token above it. Everything comes from the service.
+// `GET /graphiql`: GraphiQL, with a field for the token above it. All files of the page come from the service.
 import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
@@ -9,13 +9,13 @@ import type { Site } from '../pages/site.ts'
 import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
 import { GraphiqlToken } from './operations.ts'
 
-/** Inline styles, which the editor inserts, are allowed; inline scripts are not. */
+/** Inline styles are allowed, because the editor inserts such styles. Inline scripts are not allowed. */
 const headers = editorPageHeaders("worker-src 'self'")
 
 interface GraphiqlOptions {
   site: Site
   trustedOnly: boolean
-  /** The voucher that the examples resolve; null when the reader has to name a voucher. */
+  /** The voucher that the examples resolve; null when the reader has to enter a voucher. */
   voucher: ExampleVoucher | null
 }
 

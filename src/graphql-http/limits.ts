@@ -17,11 +17,11 @@ import type { Size } from '../executor/estimate.ts'
 import { schema } from '../graphql/schema.ts'
 import { isJsonObject } from './trusted-documents.ts'
 
-/** The limits of a caller's document, of its variables, and of the errors that answer them. */
+/** The limits of a caller's document, of its variables, and of the errors in the answer. */
 export const limits = {
   depth: 10,
   aliases: 30,
-  /** The maximum number of characters of one alias. An error's `path` repeats it. */
+  /** The maximum length of an alias, in characters. The `path` of each error repeats the alias. */
   aliasLength: 100,
   tokens: 2000,
   /** The maximum nesting of brackets of any kind. A valid document of the allowed depth needs less. */

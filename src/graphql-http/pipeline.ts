@@ -1,6 +1,6 @@
 /**
  * The steps of a GraphQL request: parse the document, plan the operation and measure its size in one walk, validate the
- * document, and run the plan. Earlier documents are cached with their plans or their errors.
+ * document, and run the plan. Documents are cached, together with their plans or their errors.
  */
 import { GraphQLError, getVariableValues, type OperationDefinitionNode, OperationTypeNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
@@ -35,7 +35,7 @@ export function toBody({ data, errors }: Answer, ...members: string[]): Buffer {
 
 /** A subscription that has begun. */
 export interface Subscription {
-  /** The events; end them with `return`. */
+  /** The events. The receiver ends the subscription by calling `return`. */
   events: AsyncIterator<unknown>
   answer: (event: unknown) => Answer | Promise<Answer>
 }
@@ -144,7 +144,8 @@ function variableErrors(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Record<string, unknown>,
 ): ShownError[] {
-  // Limits the number of errors, and leaves out suggestions, because graphql-js computes them for each error.
+  // Limits the number of errors, and leaves out suggestions, because graphql-js computes suggestions again for each
+  // error.
   const options = { maxErrors: limits.errors, hideSuggestions: true }
   const { errors } = getVariableValues(schema, variableDefinitions, variables, options)
   // An operation does not run when its size is unknown.

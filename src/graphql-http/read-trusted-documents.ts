@@ -27,7 +27,8 @@ type Refuse = (place: string, problem: string) => void
 /**
  * Reads the trusted documents.
  *
- * @param path a file or a directory with documents of the operator (`.graphql`, `.gql`), or manifests of them (`.json`)
+ * @param path a file or a directory with documents of the operator (`.graphql`, `.gql`), or with manifests of such
+ *   documents (`.json`)
  * @param admitsOthers whether documents that are not trusted may run
  * @throws ReasonError that lists all documents that cannot run
  */

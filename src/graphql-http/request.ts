@@ -19,7 +19,7 @@ type Parameters = Omit<GraphqlRequest, 'mayStream'>
 
 const parameterNames = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 
-/** Returns the error of a request that is no GraphQL request: its status is 400 for every `Accept`. */
+/** Returns the error for a request that is not a GraphQL request. Its status is 400, whatever `Accept` says. */
 const badRequest = (message: string) =>
   new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 
@@ -48,7 +48,7 @@ function readPlainRequest(body: unknown, documents: TrustedDocuments): ReadReque
   return { query, operationName, variables: variables ?? {}, mayMutate: true }
 }
 
-/** The parameters of a request, or errors; null for a format that Yoga does not read. */
+/** The parameters of a request, or errors; null for a format that Yoga cannot read. */
 type ReadRequest = Parameters | readonly GraphQLError[] | null
 
 interface YogaContext extends Record<string, unknown> {
@@ -56,7 +56,10 @@ interface YogaContext extends Record<string, unknown> {
   read: ReadRequest
 }
 
-/** Reports a query string whose `variables` are not JSON: Yoga reports an internal error, with the parser's message. */
+/**
+ * Makes a proper error for a query string whose `variables` are not JSON, because Yoga would report an internal error
+ * with the parser's message.
+ */
 const unreadableParameters: Plugin = {
   onRequestParse({ requestParser, setRequestParser }) {
     if (!requestParser) return

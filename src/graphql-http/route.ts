@@ -49,7 +49,10 @@ function addCost(request: FastifyRequest, reply: FastifyReply, body: object): ob
 
 const allowedMethods = ['GET', 'POST']
 
-/** The name under which all requests of this route are counted, because only their documents tell them apart. */
+/**
+ * The name under which all requests of this route are counted. The route has only one name, because requests differ
+ * only in their documents.
+ */
 const operation = 'GraphQL'
 
 /** The media types of answers, the preferred one first. */
@@ -70,7 +73,7 @@ function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string,
     if (!(http.spec && mediaType === 'application/json')) status = Math.max(status, http.status ?? status)
   }
   const body = toBody(answer, `"extensions":${JSON.stringify({ cost: reportCost(req.caller) })}`)
-  // The protocol of event streams has no other status.
+  // The status is 200 even for errors, because the protocol of event streams has no other status.
   if (mediaType === eventStreamType) return writeStreamHeaders(reply).send(toWholeStream(body))
   return reply.code(status).type(`${mediaType}; charset=utf-8`).send(body)
 }

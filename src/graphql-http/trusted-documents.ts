@@ -56,7 +56,7 @@ export class TrustedDocuments {
     const text = this.texts.get(`sha256:${hash}`)
     if (text !== undefined) return text
     // Clients of Apollo and urql read the message. Queries are not stored. If other queries may run, the clients then
-    // stop sending hashes. Otherwise they continue, for trusted documents.
+    // stop sending hashes. Otherwise the clients continue to send hashes of trusted documents.
     return this.admitsOthers
       ? requestError('PersistedQueryNotSupported', 'PERSISTED_QUERY_NOT_SUPPORTED')
       : requestError('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND')

@@ -9,8 +9,8 @@ import type { Reader } from './loaders.ts'
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
 /**
- * Loads the children for lists of parents, in one statement per turn of the event loop. The same array of parents is
- * read once.
+ * Loads the children for lists of parents, in one statement per turn of the event loop. An array of parents that is
+ * requested twice is read once.
  */
 type ChildLoader<Parent, Child> = DataLoader<readonly Parent[], Child[][]>
 

@@ -61,8 +61,8 @@ export async function readConnection<Row extends ListedRecord>(
   return new Connection(await source.page(window), source, window, encrypt)
 }
 
-// Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
-// only when a field reads them.
+// Classes, because an object literal creates its getters again for each object. Cursors are encrypted, and edges are
+// created, only when a field reads them.
 
 /** A page of a list, which is also its own page info. */
 class Connection<Row extends ListedRecord> {

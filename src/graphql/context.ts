@@ -19,7 +19,7 @@ export interface Gateway {
   changeStreams: ChangeStreams
   cursors: CursorCipher
   scope: TenantScope
-  /** The rate budget of tokens without their own limit. */
+  /** The rate limit of tokens that have no limit of their own. */
   rate: RateBudget
   expensiveRequests: ExpensiveRequests
   issueRedemptionToken: IssueRedemptionToken
@@ -33,9 +33,9 @@ export interface Gateway {
 /** The context value of the resolvers of one request. */
 export interface Context
   extends Pick<Gateway, 'changeStreams' | 'cursors' | 'scope' | 'issueRedemptionToken' | 'serviceId'> {
-  /** Sends statements to the primary while the caller waits for them. */
+  /** Sends statements to the primary, as long as the caller waits for the answer. */
   sql: Sql
-  /** Reads records while the caller waits for them. */
+  /** Reads records from the primary or a standby, as long as the caller waits for the answer. */
   records: RecordSql
   caller: Caller
   /**

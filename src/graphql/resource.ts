@@ -43,7 +43,7 @@ export const findResource = (field: string): Resource | undefined => resources.g
 export const resourceLists = (): string[] => [...resources.keys()]
 
 /**
- * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and its
+ * Adds a resource to the schema: a type with the columns, the list and the record by id on `Tenant`, global ids, and
  * removals.
  *
  * @returns the types of its records and of its lists, and the inputs of its filters and orders; null when the resource

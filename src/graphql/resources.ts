@@ -1,4 +1,4 @@
-/** The resources whose fields are all columns. A resource that also has other fields has a file of its own. */
+/** The resources whose fields are all columns. Each other resource has its own file. */
 import { signups } from '../domain/record/signup.ts'
 import { addResource } from './resource.ts'
 

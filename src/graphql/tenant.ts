@@ -22,7 +22,7 @@ import { requireTenantId } from './global-id.ts'
 import { createPageLoader, type Reader } from './loaders.ts'
 import { addNodeType } from './node-types.ts'
 
-/** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
+/** A tenant for which the caller's token is authorised. The row of the tenant is loaded when a field needs it. */
 type TenantSource = { id: number } | Row
 
 const tenantLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(records, ids))

@@ -50,5 +50,5 @@ export const Webhook = builder.objectRef<Endpoint>('Webhook').implement({
   }),
 })
 
-/** Reads the webhooks of the token, once for all fields of a request that ask for them. */
+/** Reads the webhooks of the token, once for all fields of a request. */
 export const readWebhooks = ({ sql, caller }: Reader): Promise<Endpoint[]> => listEndpoints(sql, caller.token.id)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type DocumentNode, parse, separateOperations } from 'graphql'
 
-/** A document of one operation, with the type of its variables. */
+/** A GraphQL document with one operation, and the type of the operation's variables. */
 export interface OperationDocument<Variables> extends DocumentNode {
   readonly __variables?: (variables: Variables) => void
 }

@@ -6,8 +6,8 @@ import { etagOf, namesEtag } from '../http/etag.ts'
 import { openApiPath } from '../http/paths.ts'
 
 /**
- * Serves the OpenAPI document, `schema/openapi.v1.json`. Reading it needs no token and is not counted. Other methods
- * are refused as on all paths of v1 (R1, R8).
+ * Serves the OpenAPI document, `schema/openapi.v1.json`. Requests for the document need no token and are not counted.
+ * Other methods are refused as on all paths of v1 (R1, R8).
  *
  * @throws when the file cannot be read
  */
@@ -15,8 +15,8 @@ export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate
   const document = readFileSync(new URL('../../schema/openapi.v1.json', import.meta.url))
   const etag = etagOf(document)
   app.get(openApiPath, (request, reply) => {
-    // The document is public: pages of other origins may read it. Caches revalidate each time, so a new deployment is
-    // visible immediately.
+    // Pages of other origins may read the document, because it is public. Caches revalidate each time, so a new
+    // deployment is visible immediately.
     reply.headers({
       'Access-Control-Allow-Origin': '*',
       'Cache-Control': 'public, no-cache',

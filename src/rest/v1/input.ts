@@ -35,7 +35,7 @@ interface ListVariables {
   updated_since: string | null
 }
 
-/** The input of a list: its query (R4, R5, R6, R10). */
+/** The input of a list, read from the query (R4, R5, R6, R10). */
 export const listQuery: InputSource<ListVariables> = {
   query: z.object(listParameters),
   read: (request, fieldErrors) => ({
@@ -44,7 +44,7 @@ export const listQuery: InputSource<ListVariables> = {
   }),
 }
 
-/** The input of the catalog list: its query. */
+/** The input of the list of catalog vouchers, read from the query. */
 export const catalogQuery: InputSource<ListVariables & Record<(typeof includable)[number], boolean>> = {
   query: z.object({
     ...listParameters,
@@ -72,7 +72,7 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
 const nameOfVoucher = (field: keyof typeof maxLengths, description: string) =>
   z.string().regex(visibleCharacter).max(maxLengths[field]).meta({ description })
 
-/** The input of a resolution: its body (R9). */
+/** The input of a resolution, read from the body (R9). */
 export const resolveBody: InputSource<{ qr_token?: string | null; voucher_reference?: string | null }> = {
   body: z
     .union([
