@@ -17,7 +17,7 @@ export interface RequestWork {
   /** The operation of the route, or the path of the route; `unknown` without a route. */
   operation: string
   readonly headers: IncomingHttpHeaders
-  /** 499 when the caller left before the answer. */
+  /** The HTTP status; 499 when the caller disconnected before the answer. */
   status?: number
   seconds?: number
   /** The codes of the errors in the answer; undefined without errors. */
@@ -26,7 +26,7 @@ export interface RequestWork {
   quota?: { spent: number; refused: number }
 }
 
-/** An operation of GraphQL or v1, from its first resolver to its answer. */
+/** An operation of GraphQL or v1, from the call of its first resolver to its answer. */
 export interface OperationWork {
   readonly type: 'query' | 'mutation' | 'subscription'
   /** The name in the document, which the caller chooses except in v1. */
@@ -67,9 +67,9 @@ export interface StepWork {
   error?: unknown
 }
 
-/** A bulk export, from its first line to the end of its connection. */
+/** A bulk export, from its first line to the end of the connection. */
 export interface ExportWork {
-  /** `complete`, `abandoned` by its reader, or the code of the error that ended it. */
+  /** `complete`; `abandoned` when the reader disconnected; or the code of the error that ended the export. */
   outcome?: string
 }
 

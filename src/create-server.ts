@@ -27,7 +27,7 @@ import { connectionLimit } from './process-limits.ts'
 import { traceFields } from './tracing.ts'
 
 /**
- * Creates the server. It does not listen yet.
+ * Creates the server. The server does not listen yet.
  *
  * @param log the destination of log lines; default: standard output
  * @returns the server, the signal that it is about to stop, and a function that creates another server for health
@@ -36,7 +36,8 @@ import { traceFields } from './tracing.ts'
 export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
   const options: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request takes 3 % of the time of a record, so each log call passes the id of the request.
+    // Each log call passes the id of the request, because a logger per request would take 3 % of the time of a request
+    // for one record.
     childLoggerFactory: logger => logger,
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? createProxyTest(config.trustProxy) : false,
@@ -56,7 +57,8 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   publishRequests(app)
   const logUnrouted = registerRequestLog(app, config.logRequests)
 
-  // Node's default silently drops header lines beyond about 1,000. The total size of headers has its own limit.
+  // No limit, because Node by default silently drops header lines after about the first 1,000. The total size of the
+  // headers has its own limit.
   app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
@@ -89,7 +91,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   app.register(async scope => registerNotFound(scope))
 
   const createProbeServer = (): FastifyInstance => {
-    // A probe that sends nothing, or half a request, must not delay the stop.
+    // A stop closes all connections at once, so that a probe that sends nothing, or half a request, does not delay it.
     const server = Fastify({ ...options, loggerInstance: app.log, forceCloseConnections: true })
     server.decorate('failureLog', failureLog)
     handleConnections(server)

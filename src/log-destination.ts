@@ -27,11 +27,11 @@ const exitTimeout = 1000
  * a pipe or a disk is full, lines wait in memory. When more than a million characters wait, further lines are dropped,
  * and a later line reports the number of dropped lines. Waiting lines are written when the process exits.
  *
- * pino's own destination is not used: its synchronous form blocks the process for 100 ms at each write to a full pipe,
- * and its asynchronous form can lose lines when the process exits.
+ * pino's own destination is not used, because its synchronous form blocks the process for 100 ms at each write to a
+ * full pipe, and its asynchronous form can lose lines when the process exits.
  */
 export function createLogDestination(): LogDestination {
-  // Node makes a pipe non-blocking when it creates the stream. A blocking write would stop the process.
+  // Creates `process.stdout`, because Node then makes a pipe non-blocking. A blocking write would stop the process.
   const { fd } = process.stdout
   let lines: string[] = []
   let waiting = 0
@@ -40,7 +40,7 @@ export function createLogDestination(): LogDestination {
   let rest: Buffer | null = null
   let isScheduled = false
 
-  /** Writes as many of the waiting lines as the destination accepts. @returns true when all of them are written */
+  /** Writes as many of the waiting lines as the destination accepts. @returns true when no line waits any more */
   function flush(): boolean {
     let next = 0
     try {

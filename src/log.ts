@@ -99,7 +99,7 @@ export const stackTop = (error: unknown): string =>
 const matching = (pattern: RegExp) => (value: unknown) =>
   typeof value === 'string' && pattern.test(value) ? value : undefined
 
-/** A name, or a SQLSTATE code. */
+/** Returns the value if it looks like a name or a SQLSTATE, and otherwise undefined. */
 const loggedWord = matching(/^[A-Za-z_][\w.$-]{0,62}$|^\w{5}$/)
 const loggedAddress = matching(/^[\w.:%/-]{1,255}$/)
 const loggedPort = (value: unknown) => (typeof value === 'number' ? value : undefined)
@@ -108,10 +108,10 @@ const loggedPort = (value: unknown) => (typeof value === 'number' ? value : unde
 const statementIn = (query: unknown) =>
   typeof query === 'string' ? /\/\* ([a-z_]+\.[a-z_]+) \*\//.exec(query)?.[1] : undefined
 
-/** A stack line of V8 that names a place in a file. */
+/** Matches a line of a V8 stack that names a place in a file. */
 const framePattern = /^ {4}at (?:[\w$.<>[\] ]+ \()?(?:file:\/\/|node:|\/)[^\s()]*:\d+:\d+\)?$/
 
-/** Returns the stack frames without the message above them, which may have several lines. */
+/** Returns the frames of a stack without the message of the error, which may have several lines. */
 function framesOf({ stack = '', message }: Error): string {
   const start = stack.indexOf(message)
   if (start === -1) return ''

@@ -1,4 +1,4 @@
-/** The limits of this process, which are checked before they are reached: open files, and the heap. */
+/** Checks at the start whether the limits of open files and of the heap are high enough for this process. */
 import { existsSync, readFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config/config.ts'

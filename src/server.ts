@@ -59,7 +59,7 @@ interface ServerOptions {
 }
 
 /**
- * Builds the service with all its transports, in visible order. It does not listen yet.
+ * Builds the service with all its transports, in the order of this function. The service does not listen yet.
  *
  * @returns the service; the caller closes it
  */
@@ -139,7 +139,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The server of the health checks, when they have their own port (HEALTH_PORT). */
+    /** The server for health checks on their own port; null without HEALTH_PORT. */
     health: FastifyInstance | null
     checkReadiness: CheckReadiness
   }

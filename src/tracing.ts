@@ -1,7 +1,7 @@
 /**
- * Spans of the work of the service, for an OpenTelemetry SDK that the operator has loaded (docs/monitoring.md). They
- * have names and codes, and no values of requests, statements or records. Attributes are named by OpenTelemetry's
- * semantic conventions.
+ * Spans of the work of the service, for an OpenTelemetry SDK that the operator has loaded (docs/monitoring.md). Spans
+ * contain names and codes, but no values from requests, statements or records. The names of attributes follow
+ * OpenTelemetry's semantic conventions.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TracingChannel } from 'node:diagnostics_channel'
@@ -49,7 +49,7 @@ export function startTracing(): void {
   })
   traceChannel(statementChannel, {
     start({ name, pool }) {
-      // Statements of background jobs would each begin a trace, several a second.
+      // Statements of background jobs have no span, because each of them would begin a trace, several per second.
       if (!trace.getActiveSpan()) return null
       const summary = name ?? undefined
       const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summary, 'vgw.pool': pool.name }
@@ -60,7 +60,7 @@ export function startTracing(): void {
     },
   })
   subscribe(stepChannel.asyncEnd, ({ startedAt: startTime, result }) => {
-    // Most steps find no keys, and have no span. Failed steps are in the log.
+    // A step without keys has no span, because most steps find no keys. Failed steps are in the log.
     if (!result?.keys) return
     tracer.startSpan('step', { startTime, attributes: { 'vgw.step.keys': result.keys } }).end()
   })

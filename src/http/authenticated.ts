@@ -1,4 +1,4 @@
-/** Registers routes whose callers send a bearer token: REST and the bulk export. */
+/** Registers the routes of REST and of the bulk export, whose callers send a bearer token. */
 import { METHODS } from 'node:http'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
@@ -10,7 +10,8 @@ import { registerNotFound } from './unknown-paths.ts'
 export const bodyLimit = 64 * 1024
 
 /**
- * Registers routes below a path. Each request is authenticated first, even with an unknown path or method (R8).
+ * Registers routes below a path. Each request is authenticated first, even a request with an unknown path or method
+ * (R8).
  *
  * @param prefix the path, without a slash at its end
  * @param addRoutes registers the routes; their bodies arrive as text

@@ -8,14 +8,14 @@ import { clientAddress } from './client-address.ts'
 import { createLookupLimit } from './lookup-limit.ts'
 
 /**
- * A hook that sets `request.caller`. It continues without a promise when the token is cached and the rate is counted
- * in memory.
+ * A hook that sets `request.caller`. The hook returns no promise when the token is cached and the rate is counted in
+ * memory.
  */
 export type Authenticate = onRequestHookHandler
 
 /**
- * Makes the hook with the first two steps of every request (R1): it looks up the token, and counts the request against
- * the token's rate limit (R28).
+ * Creates the hook that makes the first two steps of every request (R1). The hook looks up the token, and counts the
+ * request against the token's rate limit (R28).
  *
  * @param defaultRate the rate of tokens without their own limit
  * @returns a hook that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate headers (R29)
@@ -98,9 +98,9 @@ export function bearerSecret(header: string | undefined): string | null {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The caller; set once the request is authenticated. */
+    /** The caller, set when the request has been authenticated. */
     caller: Caller
-    /** The result of the token lookup, when the request has a secret. */
+    /** The result of the token lookup; undefined when the request has no secret. */
     bearer?: TokenLookup
   }
 }

@@ -12,9 +12,9 @@ export const minCompressedBytes = 1024
 export const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
 /**
- * The content codings on offer, each at its fastest level: higher levels take far longer and save little. Compression
- * runs on this thread: a worker thread would save at most half of this time, but needs up to three times the total CPU
- * time.
+ * The content codings that the service offers, each at its fastest level, because higher levels take far longer and
+ * save little. Compression runs on this thread: a worker thread would save at most half of this time, but needs up to
+ * three times the total CPU time.
  */
 const codings: Record<string, (body: string | Buffer) => Buffer> = {
   br: body => brotliCompressSync(body, brotliOptions),
@@ -25,7 +25,7 @@ const offeredCodings = [...Object.keys(codings), 'identity']
 
 /**
  * Returns the coding with the highest weight in `Accept-Encoding` (RFC 9110 §12.5.3); among equal weights, the first.
- * Without the header it is `identity`, because such a client may not be able to decode anything else.
+ * Without the header, returns `identity`, because such a client may not be able to decode any other coding.
  */
 export function codingFor({ headers, raw }: FastifyRequest): string {
   const best = headers['accept-encoding'] ? new Negotiator(raw).encoding(offeredCodings) : undefined
@@ -33,8 +33,8 @@ export function codingFor({ headers, raw }: FastifyRequest): string {
 }
 
 /**
- * Compresses the responses of a scope as `Accept-Encoding` asks. Every response that is long enough has `Vary`
- * (RFC 9110 §12.5.5), compressed or not.
+ * Compresses the responses of a scope with the coding that `Accept-Encoding` prefers. Every response that is long
+ * enough has `Vary` (RFC 9110 §12.5.5), compressed or not.
  *
  * Use it only where a caller authenticates with a header that a browser does not send by itself. Otherwise a foreign
  * page could send requests and learn secrets from the length of the compressed responses (BREACH).

@@ -26,7 +26,7 @@ export const spreadRetryAfter = () => 1 + Math.floor(Math.random() * 5)
 /**
  * Makes the error of a request that the service cannot answer at the moment.
  *
- * @param cause the reason, which only the log shows
+ * @param cause the reason, which is written to the log but not shown to the caller
  */
 export const unavailable = (cause: unknown) =>
   new GatewayError('UNAVAILABLE', 'The service cannot answer just now. Try again in a moment.', {
@@ -47,8 +47,8 @@ export class OverloadError extends GatewayError {
 }
 
 /**
- * Converts a thrown value to an error that a caller may see (R18). An unknown error becomes `INTERNAL`; the original is
- * its `cause`, which only the log shows.
+ * Converts a thrown value to an error that a caller may see (R18). An unknown error becomes `INTERNAL`, with the
+ * original error as its `cause`, which only the log shows.
  */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
@@ -120,6 +120,9 @@ export function reportFailure(request: FastifyRequest, error: GatewayError, faul
   })
 }
 
-/** Returns an error in the format of v1: a message, and the errors of each field (contract, Error bodies). */
+/**
+ * Returns the body of an error in the format of v1, which has a message and the errors of each field (contract, Error
+ * bodies).
+ */
 export const toMessageBody = ({ message, fieldErrors }: GatewayError) =>
   fieldErrors ? { message, errors: fieldErrors } : { message }

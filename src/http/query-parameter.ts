@@ -12,7 +12,7 @@ const given = ({ query }: FastifyRequest, name: string): unknown =>
  * Reads a query parameter that is given once at most.
  *
  * @param fieldErrors receives the error of a parameter that is given twice (R5)
- * @returns the value, or null when there is none (R4)
+ * @returns the value, or null when the parameter has no value (R4)
  */
 export function queryParameter(request: FastifyRequest, name: string, fieldErrors: FieldErrors): string | null {
   const value = given(request, name)

@@ -20,8 +20,8 @@ const maxErrors = 5
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
 /**
- * Writes the line of a request that Fastify has not seen, because it is no valid HTTP. `address` is the address of the
- * connection, even behind a trusted proxy, and `code` is the error code of Node's parser.
+ * Writes the line of a request that Fastify has not seen, because the request is not valid HTTP. `address` is the
+ * address of the connection, even behind a trusted proxy, and `code` is the error code of Node's parser.
  */
 export type LogUnrouted = (request: {
   reqId: string
@@ -74,7 +74,7 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
   }
 }
 
-/** @returns the fields of a line; a field that does not apply is undefined, and so not written */
+/** @returns the fields of a line. A field that does not apply is undefined, so that it is not written */
 function describe(request: FastifyRequest, reply: FastifyReply, route: string | undefined, isAborted: boolean) {
   const { bearer, caller, session, method, routeOptions, graphqlOperation } = request
   const errors = errorsOf(request).slice(0, maxErrors)
@@ -97,7 +97,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, route: string | 
   }
 }
 
-/** @returns the tenant that the request names: in its path, or first in its document */
+/** @returns the id of the tenant in the path of the request, or of the first tenant that its document names */
 function tenantOf({ caller, params }: FastifyRequest): number | undefined {
   if (caller?.tenantId !== undefined) return caller.tenantId
   const { tenant } = typeof params === 'object' && params !== null && 'tenant' in params ? params : {}

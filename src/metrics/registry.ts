@@ -1,4 +1,6 @@
-/** The metrics, with their descriptions (`docs/metrics.md` shows them). No label contains text that a caller sent. */
+/**
+ * The metrics with their descriptions, which `docs/metrics.md` also shows. No label contains text that a caller sent.
+ */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { PoolUse } from '../channels.ts'
 import type { CheckReadiness } from '../doctor/health.ts'
@@ -128,7 +130,7 @@ export const workers = new Gauge({
 type Readiness = Pick<Awaited<ReturnType<CheckReadiness>>, 'reasons' | 'standbys'>
 let readReadiness: () => Promise<Readiness> = async () => ({ reasons: [] })
 
-/** Sets the function by which each scrape reads the result of `/readyz`. */
+/** Sets the function that each scrape calls for the result of `/readyz`. */
 export function setReadReadiness(read: CheckReadiness): void {
   readReadiness = read
 }
@@ -217,7 +219,7 @@ export const webhookLag = databaseGauge(
   'Time since the instant up to which all changes were delivered, of the webhook that is latest; webhooks in step have at most 15, paused ones do not count.',
 )
 
-/** Registers the metrics of Node: event loop, memory, garbage collection. They are measured from now on. */
+/** Registers the metrics of Node (event loop, memory, garbage collection), which are measured from now on. */
 export function measureProcess(): void {
   collectDefaultMetrics({ register: processRegistry })
   // Removes these gauges, because their names look like the names of counters.

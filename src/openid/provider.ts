@@ -1,4 +1,4 @@
-// The OpenID provider: its metadata, and the kinds of its failures.
+// Reads the metadata of the OpenID provider, and classifies failures of the provider.
 import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
@@ -77,7 +77,7 @@ const isUnavailable = ({ error }: { error: string }) => error === 'temporarily_u
 const UnlistedAlgorithm = z.object({ cause: z.object({ header: z.object({}), reason: z.string() }) })
 
 /**
- * Returns the error for a person, which advises to try again only if that helps.
+ * Returns the error to show to a person. It advises the person to try again only when that can help.
  *
  * @param cause an error of openid-client
  */

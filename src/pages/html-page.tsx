@@ -1,4 +1,4 @@
-// The frame of every page: its HTML head, its HTTP headers, and how it is sent.
+// The frame of every page: HTML head and HTTP headers, and the functions that send a page.
 import type { FastifyReply } from 'fastify'
 import type { ComponentChildren, JSX } from 'preact'
 import { renderToString } from 'preact-render-to-string'
@@ -22,7 +22,7 @@ export interface HtmlPageProps extends SiteHeaderProps {
   children: ComponentChildren
 }
 
-/** A whole page with the header of all pages. Preact escapes all texts and attributes. */
+/** A whole HTML page, with the header that all pages share. Preact escapes all texts and attributes. */
 export const HtmlPage = ({
   title,
   description = purpose,
@@ -70,7 +70,7 @@ export const sendFragment = (reply: FastifyReply, part: JSX.Element): FastifyRep
 /**
  * Returns the headers of a page.
  *
- * @param sources the CSP directives of the page; a page without directives may load nothing
+ * @param sources the CSP directives of the page. Without directives, the page may load nothing
  */
 export function pageHeaders(...sources: string[]) {
   const form = sources.some(source => source.startsWith('form-action ')) ? [] : ["form-action 'none'"]

@@ -4,11 +4,11 @@ import { type Site, type SitePage, sitePagesOf } from './site.ts'
 
 export interface SiteHeaderProps {
   site: Site
-  /** The link that is marked as current: its name, or `home` for the page at `/`; default: none. */
+  /** The name of the link that is marked as current, or `home` for the page at `/`; default: none. */
   page?: SitePage['name'] | 'home' | undefined
   /** The links within the page, in the second row. */
   sections?: { label: string; address: string; isCurrent: boolean }[] | undefined
-  /** The person who is signed in; default: `site.js` shows the token of the browser tab. */
+  /** Shows who is signed in. Default: `site.js` shows the token of the browser tab. */
   account?: ComponentChildren
 }
 

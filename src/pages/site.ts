@@ -4,12 +4,12 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath } from '../http/paths.
 /**
  * Returns the settings that the header of all pages depends on.
  *
- * @param isDemo whether the service runs as the demo, where a browser on the same machine needs no password
- * @param hasTill whether the demo has a platform that redeems
+ * @param isDemo true when the service is the demo, in which a browser on the same machine needs no password
+ * @param hasTill true when the demo has a platform that redeems vouchers
  */
 export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean, hasTill: boolean) => ({
   graphiql,
-  /** With `PUBLIC_URL` the API access page works only under that origin. */
+  /** With `PUBLIC_URL` the API access page works only under the origin of this URL. */
   adminAddress: `${publicUrl ?? ''}${adminPath}`,
   isDemo,
   hasTill,

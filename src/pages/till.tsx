@@ -1,4 +1,4 @@
-// The till of the demo: a page that resolves and redeems, with the sample platform behind it.
+// The till of the demo, a page that resolves and redeems vouchers with the sample platform.
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { demoTenant } from '#demo'

@@ -8,17 +8,17 @@ import { v1Path } from '../http/paths.ts'
 import { pathToBody } from '../rest/prepare-operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
-/** A list of v1 that has events. */
+/** A list of v1 for which events are sent. */
 interface EventList {
   /** The type of the events of the list: `purchased_vouchers.changed`. */
   type: string
   /** The path below v1, with `:tenant` for the tenant. */
   path: string
-  /** The permissions that a token needs to read the list, all of them. */
+  /** The permissions that a token needs to read the list. It needs all of them. */
   permissions: readonly Permission[]
 }
 
-/** The lists, by the type of their records. */
+/** The lists that have events, by the type of their records. */
 const eventLists: ReadonlyMap<string, EventList> = new Map(
   v1.operations.flatMap(({ document, path }): [string, EventList][] => {
     const list = pathToBody(document).at(-1)?.name.value ?? ''

@@ -3,7 +3,7 @@ import dns, { type LookupAddress } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** An address to which nothing is sent. */
+/** The error for an address to which the service must not connect. */
 class AddressNotAllowed extends Error {
   readonly code = 'ADDRESS_NOT_ALLOWED'
 }
@@ -35,7 +35,7 @@ const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
  * Returns the `lookup` function of a connection. The connection looks the name up only once, so it connects to a
  * checked address. A name is refused when one of its addresses is refused.
  *
- * @param lookup finds the addresses of a name
+ * @param lookup returns the addresses of a name
  */
 export const createAllowedLookup =
   (isAllowed: IsAllowed, lookup: typeof dns.lookup = dns.lookup): LookupFunction =>

@@ -26,7 +26,7 @@ export interface Answer {
   /** A code of Node, `TIMEOUT` or `ADDRESS_NOT_ALLOWED`; null when the endpoint answered. */
   error: string | null
   durationMs: number
-  /** Seconds until the endpoint wants the next request; null when the answer does not say. */
+  /** The time in seconds until the endpoint wants the next request; null when the answer does not say. */
   retryAfter: number | null
 }
 
@@ -40,7 +40,7 @@ export type Post = (endpoint: EndpointSecrets & { url: string }, message: Messag
  * family than an allowed network, and undici would add a second HTTP client.
  *
  * @param key the key from which the secrets of endpoints are derived
- * @param networks addresses and ranges that are allowed although they are not public
+ * @param networks addresses and CIDR ranges that are allowed although the addresses are not public
  * @param lookup finds the addresses of a name
  * @returns the function, and `close`, which ends all connections
  */

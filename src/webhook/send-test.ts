@@ -7,7 +7,7 @@ import { type Endpoint, endpointState } from '../domain/event/endpoint.ts'
 import type { Answer, Post } from './post.ts'
 
 /**
- * Sends the event `test` to an endpoint once, even while it is paused. Deliveries are not affected.
+ * Sends the event `test` to an endpoint once, even while it is paused. A test does not change the state of deliveries.
  *
  * @throws `BAD_USER_INPUT` with the error of `token` when it is not active
  */

@@ -26,7 +26,7 @@ import { EndpointQueue, keyOf } from './endpoint-queue.ts'
 import { toMessage } from './event.ts'
 import type { Post } from './post.ts'
 
-/** The maximum number of concurrent tries of this process. */
+/** The maximum number of concurrent tries of this process, for all endpoints together. */
 const maxTries = 100
 
 /** The interval at which progress is saved, in milliseconds. */
@@ -56,7 +56,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
   let queues = new Map<number, EndpointQueue>()
   /** The lists with a try under way, in the order in which the tries began. */
   const busy = new Map<string, Promise<void>>()
-  /** The outcomes that are not recorded yet. */
+  /** The outcomes of tries that are not recorded in the database yet. */
   let ended: { outcome: Outcome; retryAfter: number | null }[] = []
   let heldUntil = 0
   let savedAt = 0
@@ -68,7 +68,10 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
 
   const busyKey = (tried: Pick<Try, 'endpointId' | 'tenantId' | 'record'>) => `${tried.endpointId} ${keyOf(tried)}`
 
-  /** Begins tries and records outcomes, until no try is left. A failed statement is repeated at the next batch. */
+  /**
+   * Begins tries and records outcomes, until no try is left. When a statement fails, it is repeated at the next batch
+   * of the feed.
+   */
   function dispatch(): void {
     dispatching ??= work()
       .catch(report)
@@ -130,7 +133,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
     const message = toMessage(origin, generation, tried)
     const { retryAfter, ...answer } = await post(endpoint, message)
     const { status } = answer
-    // The stop has ended the connection: the next holder repeats the try.
+    // The stop has closed the connection, so nothing is recorded. The next holder of the lease repeats the try.
     if (isClosed && status === null) return
     const isSuccess = isDelivered(answer)
     webhookChannel.publish({
@@ -152,7 +155,7 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
     dispatch()
   }
 
-  /** Opens the queue of an endpoint, to which the feed adds changes from now on. */
+  /** Opens the queue of an endpoint. The feed adds changes to this queue from now on. */
   async function openQueue(endpoint: ActiveEndpoint, token: Token): Promise<void> {
     const positions = await listPositions(background, endpoint)
     if (last === null) return
@@ -203,7 +206,10 @@ export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, 
   }
 
   return {
-    /** Takes or renews the lease, and applies changes of endpoints and tokens. Call it each second. */
+    /**
+     * Takes or renews the lease, and opens and closes queues when endpoints or tokens have changed. Call it each
+     * second.
+     */
     hold(): Promise<void> {
       holding ??= renew().finally(() => {
         holding = null

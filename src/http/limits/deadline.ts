@@ -7,10 +7,11 @@ import { hasBody } from '../text-body.ts'
 import type { requestDeadlines } from './timeouts.ts'
 
 /**
- * Answers each request whose response has not begun in time: with `TOO_SLOW` when its body has not arrived, because
- * then the caller is slow, and otherwise with `UNAVAILABLE`. A later result of the handler is discarded.
+ * Answers a request when its response has not begun in time. The answer is `TOO_SLOW` when the body of the request has
+ * not arrived, because then the caller is slow, and otherwise `UNAVAILABLE`. A later result of the handler is
+ * discarded.
  *
- * Fastify's `handlerTimeout` cannot do this: its timer stops as soon as a body has been read (fastify#6725).
+ * Fastify's `handlerTimeout` is not used, because its timer stops as soon as the body has been read (fastify#6725).
  */
 export function enforceDeadline(app: FastifyInstance, { answer, body }: typeof requestDeadlines): void {
   app.decorateRequest('deadline')
@@ -47,7 +48,7 @@ export function enforceDeadline(app: FastifyInstance, { answer, body }: typeof r
   })
 }
 
-/** Counts a result that comes after the answer like other failures; Fastify would write a line with its stack. */
+/** Counts an error that is thrown after the answer like other failures. Fastify would write a line with the stack. */
 const logLateResults = ({ failureLog }: FastifyInstance, { log, request }: FastifyReply): FastifyBaseLogger =>
   Object.assign(Object.create(log), {
     warn() {},
@@ -63,7 +64,7 @@ export const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too 
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Runs until the response begins. */
+    /** The timer of the deadline, which runs until the response begins. */
     deadline?: NodeJS.Timeout
   }
 }

@@ -50,8 +50,9 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
 }
 
 /**
- * Lets requests end, and then the connections. During `delay` the service still answers, and each answer closes its
- * connection. Then it stops listening. Idle connections are closed half a second after the beginning at the earliest.
+ * Waits until requests have ended, and then until connections have ended. During `delay` the service still answers, and
+ * each answer closes its connection. Then it stops listening. Idle connections are closed half a second after the
+ * beginning at the earliest.
  *
  * @param delay the time for which the service still accepts connections, in milliseconds
  * @returns a promise that resolves when no connection is left. Connections that are open 5.5 seconds after the end of
@@ -71,7 +72,7 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   const sweep = setInterval(() => {
     if (performance.now() < idleUntil) return
     server.closeIdleConnections()
-    // Node does not regard a connection without a byte as idle.
+    // Node does not count a connection on which no byte has arrived as idle.
     for (const socket of draining.sockets) if (socket.bytesRead === 0) socket.destroy()
   }, 50)
   const limit = setTimeout(() => {

@@ -17,7 +17,7 @@ export const unparsedRequests = {
 /** The response to bytes that are not HTTP. */
 export const invalidHttp = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
 
-/** Answers when Node could not parse a request, and closes the connection. Fastify's `clientErrorHandler`. */
+/** Answers a request that Node could not parse, and closes the connection. Fastify's `clientErrorHandler`. */
 export function sendClientError({ code }: ConnectionError, socket: Socket, log: LogUnrouted): void {
   // The parser reports the same error again for each chunk that arrives after it.
   if (socket.writableEnded) return
@@ -72,7 +72,10 @@ export function refuseInvalidHttp(app: FastifyInstance): void {
   })
 }
 
-/** Checks RFC 9112 §2.3 and §6.1: HTTP/1.0 has no `Transfer-Encoding`, and only the coding `chunked` is known. */
+/**
+ * Returns whether `Transfer-Encoding` is allowed by RFC 9112 §2.3 and §6.1: not in HTTP/1.0, and only the coding
+ * `chunked`.
+ */
 function hasKnownFraming({ httpVersion, headers: { 'transfer-encoding': coding } }: IncomingMessage): boolean {
   if (httpVersion === '1.0') return coding === undefined
   return httpVersion === '1.1' && (coding === undefined || coding.toLowerCase() === 'chunked')

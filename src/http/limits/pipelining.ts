@@ -11,7 +11,7 @@ import type { Socket } from 'node:net'
  */
 const maxWaiting = 100
 
-/** The requests that wait behind the running one; no entry for a connection without a request. */
+/** The requests that wait behind the request under way, by connection. A connection without a request has no entry. */
 const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>()
 
 /** Returns whether a request of the connection is under way. */
@@ -40,7 +40,7 @@ export function handleInOrder(server: Server): void {
 
   function handleNext(socket: Socket): void {
     const next = queues.get(socket)?.shift()
-    // A connection whose last response has been sent takes no further request.
+    // After the last response of a connection, no further request on it is handled.
     if (next && socket.writable) handle(...next)
   }
 
