@@ -48,7 +48,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The origin that the browser uses, such as `https://gateway.example.com` (`checkOrigin`). */
     publicOrigin: string
-    /** The errors of the posted form, which its page shows, or null. */
+    /** The errors of the posted form, which the page of the form shows; null without errors. */
     fieldErrors: FieldErrors | null
   }
 }

@@ -1,4 +1,4 @@
-// The paths of all pages, below `/admin`.
+// Connects all paths below `/admin` with the handlers of their pages.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from '../db/sql.ts'
 import { GatewayError } from '../domain/errors.ts'

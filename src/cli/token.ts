@@ -45,7 +45,7 @@ const addTokenOptions = (command: Command): Command =>
 
 const permissionHelp = `\nPermissions:\n${permissionNames.map(name => `  ${name}: ${permissions[name]}`).join('\n')}`
 
-/** The option for the end of a token. @param otherwise the end when the option is not given */
+/** Creates the option for the expiry of a token. @param otherwise the words for the default in the help */
 const expiresIn = (otherwise: string) =>
   new Option('--expires-in <time>', `when the token ends, such as 90d or 12h (default: ${otherwise})`).argParser(
     text => new Date(Date.now() + readDuration(text) * 1000),

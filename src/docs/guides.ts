@@ -7,9 +7,9 @@ import { readFile } from 'node:fs/promises'
 export interface Guide {
   /** The name of the guide in its address, and of its file. */
   slug: string
-  /** The same as the heading of the file. */
+  /** The title of the guide, equal to the heading of its file. */
   title: string
-  /** A sentence about the guide, for the overview. */
+  /** A sentence about the guide, which the overview shows. */
   summary: string
 }
 

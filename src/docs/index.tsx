@@ -1,4 +1,4 @@
-// `GET /docs`: the guides and the reference. Everything that the pages load comes from the service.
+// `GET /docs`: the guides and the reference. All files that the pages load come from the service.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JSX } from 'preact'
 import { loadOnce } from '../async/load-once.ts'
@@ -16,7 +16,7 @@ import { docsSearchPath, referencePath } from './layout.tsx'
 import { DownloadsPage, GuidePage, OverviewPage, ReferencePage, SearchPage } from './pages.tsx'
 import { openSearch } from './search.ts'
 
-/** Scalar and its editor insert stylesheets; it runs without inline scripts and without `eval`. */
+/** Scalar and its editor insert style sheets. Scalar runs without inline scripts and without `eval`. */
 const referenceHeaders = editorPageHeaders()
 
 /** Registers `GET /docs`, `/docs/{guide}`, `/docs/search`, `/docs/downloads` and `/docs/reference`. */

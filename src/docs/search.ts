@@ -1,4 +1,4 @@
-/** Search in the guides, over an index of their sections that the build makes. */
+/** Searches the guides in an index of their sections, which the build makes. */
 import { readFile } from 'node:fs/promises'
 import MiniSearch, { type Options } from 'minisearch'
 import { docsPath } from '../http/paths.ts'

@@ -16,10 +16,10 @@ const publicUrls = /^(PUBLIC_URL|OIDC_ISSUER|SECURITY_CONTACT)$/
 const isSecret = (name: string, value: string) =>
   secretName.test(name) || (value.includes('://') && !publicUrls.test(name))
 
-/** The secrets of tokens and redemptions, and of links that create an administrator. */
+/** Matches secrets in a text: tokens, redemption tokens, and links that create an administrator. */
 const secretText = /vg[wr]_\w{20,}|(?<=\/setup\/)[\w-]+/g
 
-/** The password in a URL. */
+/** Matches the password in a URL. */
 const urlPassword = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g
 
 /** The maximum number of lines of the log that the file contains. */

@@ -33,7 +33,7 @@ export interface WorkerRole {
 
 const checkNames = ['database', 'migrations', 'fill'] as const
 
-/** The service is ready when all checks are ok. */
+/** The checks by name. The service is ready when all checks are ok. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
   /** The reasons why checks fail, and the problems with which the service can still answer. */
@@ -53,10 +53,10 @@ const notReady = (...reasons: Reason[]): Readiness => ({
 })
 
 /**
- * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated,
- * and the first fill is done. A problem with which the service can still answer is only reported as a reason, because
- * all instances have the same problem. Each result is no older than its call, so the result after a repair shows the
- * repair. Reasons that begin or end are written to the log.
+ * Creates the check of `/readyz`: the database answers within a second, is a primary that can be written, and is
+ * migrated, and the first fill is done. A problem with which the service can still answer is only reported as a reason,
+ * because all instances have the same problem. Each result is no older than its call, so the result after a repair
+ * shows the repair. Reasons that begin or end are written to the log.
  *
  * @param own a separate connection, which is tried first, because all connections of requests may be busy
  * @param pool the connections of requests, which are tried when the separate connection fails or is late: the database

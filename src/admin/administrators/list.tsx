@@ -125,7 +125,7 @@ const InvitationMessage = ({ email, link }: { email: string; link: string }) => 
   </Layout>
 )
 
-/** Asks whether to remove an administrator. */
+/** Shows the page that asks for the confirmation to remove an administrator. */
 export const showRemove: HandlerById = async ({ sql }, request, reply) => {
   const administrator = await getRemovable(
     sql,

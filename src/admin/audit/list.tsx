@@ -48,7 +48,8 @@ export const sendCsv: Handler = async ({ sql }, request, reply) => {
   const { filter, fieldErrors } = readFilter(queryParameters(request))
   throwIfErrors(fieldErrors)
   const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
-  // Every field is quoted: a program that splits lines at semicolons could run the text after a semicolon as a formula.
+  // Every field is quoted, because a program that splits lines at semicolons could otherwise run the text after a
+  // semicolon as a formula.
   const csv = stringify({ header: true, columns: csvColumns, escape_formulas: true, quoted_string: true })
   // Both streams end when an error occurs, or when the client closes the connection.
   pipeline(entries, csv, () => {})

@@ -1,4 +1,4 @@
-// The account of the administrator who is signed in: the password, and the open sessions.
+// The page on which the signed-in administrator changes the password and ends open sessions.
 
 import { getAdministrator } from '../../domain/administrator/administrator.ts'
 import { changePassword, verifyCredentials } from '../../domain/administrator/administrator-password.ts'

@@ -14,7 +14,9 @@ import { signIn } from './session.ts'
  */
 const identity = { subject: 'demo', email: 'demo@example.com', name: 'demo@example.com' }
 
-/** POST /admin/login/demo. `checkOrigin` has accepted only a browser on this machine: the demo has no `PUBLIC_URL`. */
+/**
+ * POST /admin/login/demo. Without `PUBLIC_URL`, as in the demo, `checkOrigin` accepts only a browser on this machine.
+ */
 export const logInToDemo: Handler = async ({ sql }, request, reply) => {
   const actor = { name: identity.email, address: clientAddress(request) }
   const verified = await verifyOpenIdAdministrator(sql, actor, identity)
@@ -24,7 +26,7 @@ export const logInToDemo: Handler = async ({ sql }, request, reply) => {
   return reply.redirect(parseNext(formBody(request).get('next')), 303)
 }
 
-/** Signs in to the demo. @param next the path that was requested before */
+/** Signs in to the demo. @param next the path to which to redirect after the sign-in */
 export const DemoSignIn = ({ next }: { next: string }) => (
   <PostForm action={`${loginPath}/demo`} class="card" data-sign-in>
     <input type="hidden" name="next" value={next} />

@@ -23,8 +23,8 @@ const tooManyAttempts = (seconds: number) => {
 }
 
 /**
- * Limits failed sign-ins, with counts in the database for all instances of the service. An attempt is counted before it
- * is checked, so that a burst cannot exceed the limit; a successful attempt is refunded.
+ * Limits failed sign-ins, with counts in the database for all instances of the service. An attempt is counted before
+ * the password is compared, so that a burst cannot exceed the limit. The count of a successful attempt is taken back.
  */
 export function createLoginThrottle(sql: Pool) {
   const counter = (kind: string, limit: number) => createAttemptCounter(sql, `login ${kind}`, limit, windowSeconds)
@@ -91,8 +91,8 @@ export function createLoginThrottle(sql: Pool) {
     },
 
     /**
-     * Checks the password of the signed-in administrator. These attempts have their own count, so that failed sign-ins
-     * of others do not lock out the owner of the account.
+     * Checks the password of the signed-in administrator. These attempts are counted separately, so that failed
+     * sign-ins of other people do not lock out the owner of the account.
      */
     async confirm<Result>(administratorId: number, actor: Actor, check: () => Promise<Result | null>) {
       const key = String(administratorId)
@@ -103,7 +103,7 @@ export function createLoginThrottle(sql: Pool) {
     },
 
     /**
-     * Limits how often the work fails for one address.
+     * Runs work, and limits how often it may fail for one address.
      *
      * @param work throws when it fails
      * @throws `RATE_LIMITED`

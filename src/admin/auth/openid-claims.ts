@@ -1,4 +1,4 @@
-// Decides who may sign in, by the claims of an OpenID provider.
+// Decides from the claims of an OpenID provider who may sign in.
 import type { Config } from '../../config/config.ts'
 import { parseEmail } from '../../domain/administrator/administrator.ts'
 import type { OpenIdIdentity } from '../../domain/administrator/openid.ts'
@@ -8,7 +8,7 @@ type SignInConditions = Pick<NonNullable<Config['openId']>, 'domains' | 'groups'
 /** The claims of an ID token and of the user info. Only `iss` and `sub` are validated. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string }
 
-/** The formats in which providers say that an e-mail is verified. */
+/** The values of the claim by which providers say that an e-mail is verified. */
 const verifiedValues: readonly unknown[] = [true, 'true', 1, '1']
 
 /**

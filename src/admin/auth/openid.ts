@@ -50,7 +50,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
     discoverProvider(openId).catch(error => {
       throw toProviderError(error)
     })
-  // The metadata of the first fetch is enough to redirect a browser to the provider.
+  // The redirect uses the metadata of the first fetch, because fresh metadata is needed only for the callback.
   const cachedProvider = loadOnce(fetchProvider)
   // The cookie is not strict, because the browser must send it when the provider, another site, redirects back.
   const { name, options } = cookieSettings(config, 'openid', 'lax')

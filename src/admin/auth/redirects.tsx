@@ -8,7 +8,7 @@ import { sessionCookie } from './session.ts'
 
 export const loginPath = `${adminPath}/login`
 
-/** The messages of the sign-in, by the `because` parameter of its URL. */
+/** The messages that the sign-in page shows, by the `because` parameter of its URL. */
 export const loginMessages = {
   out: { kind: 'notice', text: 'You are signed out.' },
   everywhere: { kind: 'notice', text: 'You are signed out everywhere.' },

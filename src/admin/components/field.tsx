@@ -20,7 +20,9 @@ export interface FieldProps {
   autocomplete?: string
 }
 
-/** A control with its label, its hint and its error, which screen readers announce with the control. */
+/**
+ * A control with its label, hint and error. Screen readers announce the hint and the error together with the control.
+ */
 export function Field({ name, label, hint, options, value: initial, ...attributes }: FieldProps) {
   const { fieldErrors, posted } = useRequestContext()
   const invalid = fieldErrors[name] !== undefined
@@ -71,7 +73,7 @@ export function FieldError({ name }: { name: string }) {
 /** The names of the errors that belong to no field: a `FormError` shows these errors. */
 const formErrors = ['token', 'revision'] as const
 
-/** The error of a form as a whole. @param children the remedy */
+/** The error that belongs to the form and not to one of its fields. @param children the remedy */
 export function FormError({ name, children }: { name: (typeof formErrors)[number]; children?: ComponentChildren }) {
   const errors = useRequestContext().fieldErrors[name]
   if (!errors) return null
@@ -84,7 +86,7 @@ export function FormError({ name, children }: { name: (typeof formErrors)[number
   )
 }
 
-/** The errors of fields, above the form, each with a link to its field. */
+/** A list above the form with the errors of fields. Each error is a link to its field. */
 export function ErrorSummary() {
   const { fieldErrors } = useRequestContext()
   const entries = Object.entries(fieldErrors).filter(([name]) => !formErrors.some(other => other === name))
@@ -131,15 +133,15 @@ export function readIdempotencyKey(form: URLSearchParams | null): string {
   return /^[\w-]{22}$/.test(key) ? key : randomBytes(16).toString('base64url')
 }
 
-/** The e-mail of the account, for password managers. */
+/** A hidden field with the e-mail of the account, from which password managers know the account. */
 export const HiddenEmail = ({ email }: { email: string }) => (
   <input type="text" name="email" value={email} autocomplete="username" hidden readonly />
 )
 
-/** A password that must be given. */
+/** A required field for a password. */
 export const PasswordField = (props: FieldProps) => <Field {...props} type="password" required />
 
-/** A new password, entered twice. */
+/** Two fields in which a person enters the new password twice. */
 export const NewPasswordFields = () => (
   <>
     <PasswordField name="password" label="New password" hint={passwordHint} autocomplete="new-password" />

@@ -8,7 +8,7 @@ import { formBody } from '../form-body.ts'
 import { loadPicker, maxChosen, type Picker } from './state.ts'
 
 interface ButtonProps {
-  /** The action, as `readPicker` reads it. */
+  /** The action of the button, in the format that `readPicker` reads. */
   value: string
   /** The id of the list to which the page scrolls after the action, when no script runs. */
   list: 'found' | 'chosen'

@@ -60,7 +60,7 @@ export function readPicker(form: URLSearchParams): { state: PickerState; save: b
 export type Picker = Awaited<ReturnType<typeof loadPicker>>
 
 /**
- * Loads the chosen tenants and the results. When the state asks for it, all results are also chosen.
+ * Loads the chosen tenants and the results. If the state says so, adds all results to the chosen tenants.
  *
  * @param posted the form that was posted; null shows the given grants as chosen, without a search
  * @returns the chosen grants, each with its tenant if that exists

@@ -4,7 +4,7 @@ import { formatCount } from '../components/format.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { DailyChart, type DailyCounts } from './daily-chart.tsx'
 
-/** The requests of a token: charts by day, and the same numbers as tables. */
+/** Shows the requests of a token as charts by day, and the same numbers as tables. */
 export function RequestCounts({ days, counts }: DailyCounts) {
   if (counts.length === 0) {
     return (

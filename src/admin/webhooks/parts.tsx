@@ -21,7 +21,7 @@ export const webhookPath = (id: number, action?: 'test' | 'pause' | 'resume' | '
 export const loadEndpoint = ({ sql }: AdminContext, { id }: { id: string }): Promise<Endpoint> =>
   getEndpoint(sql, requireIdentifier(id, 'webhook'))
 
-/** The state of an endpoint, and why it is not active. */
+/** A badge with the state of an endpoint, and with the reason when it is not active. */
 export function StateBadge({ endpoint }: { endpoint: Endpoint }) {
   const { failingSince, pausedAt, pauseReason } = endpoint
   switch (endpointState(endpoint)) {

@@ -52,7 +52,8 @@ const applyCommand = new Command('apply')
         ? new SingleBar({ format: '{phase} {bar} {percentage}% | {value} of about {total}' })
         : null
     const progress = await withUnmigratedDatabase(async ({ owner, pool }) => {
-      // Checked with the functions of this version. Without a schema, the check creates it for itself.
+      // Migrates first, because the mapping is checked with the SQL functions of this version. When the schema does not
+      // exist, the check creates it itself.
       const isMigrated = (await hasSchema(owner)) || from !== undefined
       if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
       if (from !== undefined) {

@@ -1,4 +1,4 @@
-/** The answers of v1 about a record, without a server. */
+/** Makes the answers of v1 about a record without an HTTP server. */
 import { randomBytes } from 'node:crypto'
 import type { KeyState } from '../../adoption/show.ts'
 import type { Pool, Transaction } from '../../db/sql.ts'

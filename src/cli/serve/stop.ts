@@ -34,9 +34,9 @@ export function exitAfterStopTimeout(log: Pick<FastifyBaseLogger, 'error'>, dela
 }
 
 /**
- * Stops the service after a signal: `/readyz` answers 503 and each answer ends its connection; after the delay the
- * service stops listening, and returns when its requests have ended. The process ends when the stop, together with the
- * caller's work after it, takes too long.
+ * Stops the service after a signal. During the delay `/readyz` answers 503, and each answer closes its connection.
+ * After the delay the service stops listening; the function returns when all requests have ended. The process ends when
+ * the stop, together with the caller's work after it, takes too long.
  *
  * @param delay seconds for which connections are still accepted, so that load balancers notice `/readyz`
  * @param reason the signal, for the log

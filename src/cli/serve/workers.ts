@@ -41,7 +41,11 @@ export interface Demo {
 export interface RunningService {
   /** The origin at which this machine reaches the service. */
   origin: string
-  /** Lets requests finish, and returns when no worker runs. @param reason the signal, for the log */
+  /**
+   * Stops all workers after their requests have finished, and returns when no worker runs.
+   *
+   * @param reason the signal, for the log
+   */
   stop(reason: string): Promise<void>
 }
 
@@ -61,7 +65,7 @@ export async function startPrimary(
   const { host, healthPort, metricsPort, shutdownDelay, logLevel } = config
   const destination = createLogDestination()
   const log = pino(loggerOptions(logLevel), destination)
-  // The primary owns the embedded server: the workers connect to it.
+  // The workers connect to the embedded server of the primary, so they do not start one.
   const environment = {
     DATABASE_URL: addressUrl(database.address),
     [workerVariables.demoToken]: demoToken ?? '',
@@ -132,7 +136,7 @@ export async function startPrimary(
 
   cluster.setupPrimary({ silent: true })
   try {
-    // The first worker starts alone: an error that stops the first worker would also stop the other workers.
+    // The first worker starts alone, because an error that ends it would also end the other workers.
     const origin = await start(1)
     for (let number = 2; number <= count; number++) void start(number)
     return {

@@ -1,4 +1,4 @@
-/** The output of commands: tables for people, JSON for programs. */
+/** Prints the output of commands, as tables for people and as JSON for programs. */
 import Table from 'cli-table3'
 import { InvalidArgumentError, Option } from 'commander'
 import { parseIdentifier } from '../../domain/value/identifier.ts'
