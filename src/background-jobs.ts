@@ -71,7 +71,7 @@ export async function registerBackgroundJobs(
 
   const { background } = pool
   const checks = [
-    // The log reports reasons that begin or end, even when nothing calls `/readyz`.
+    // Runs also without calls of `/readyz`, so that the log reports reasons that begin or end.
     every(10 * second, 'look at what is wrong', checkReadiness),
     everyInFirstProcess(second, 'compare the database server with the former one', async () => {
       const former = await reportServerChange(background)

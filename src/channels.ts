@@ -55,7 +55,7 @@ export interface StatementWork {
   error?: unknown
 }
 
-/** A step, or an attempt to make a step. */
+/** A step of the background job that writes records, or a failed attempt to make a step. */
 export interface StepWork {
   /** The start of the work, in milliseconds since 1970. */
   readonly startedAt: number
@@ -104,6 +104,6 @@ export const { start: repairedCaptureChannel } = tracingChannel<unknown, { sourc
   'voucher-gateway:repaired-capture',
 )
 
-/** Subscribes to a channel. Node's types lack the type of its messages. */
+/** Subscribes to a channel. Needed because Node's types do not include the type of the messages. */
 export const subscribe = <Message>(channel: Channel<unknown, Message>, listener: (message: Message) => void): void =>
   channel.subscribe(listener as ChannelListener)

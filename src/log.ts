@@ -1,7 +1,7 @@
 import type { FastifyServerOptions } from 'fastify'
 import { ReasonError } from './reasons.ts'
 
-/** The destination of log lines, each a line of JSON. */
+/** The destination of log lines. Each line is JSON. */
 export interface LogDestination {
   write(line: string): void
 }
@@ -10,13 +10,13 @@ export interface LogDestination {
 interface LoggedError extends Record<string, unknown> {
   type: string
   message: string
-  /** Function names, files and line numbers. */
+  /** The stack, with function names, files and line numbers but without the message. */
   stack: string
   cause?: LoggedError | undefined
   errors?: LoggedError[] | undefined
 }
 
-/** The depth of nested causes in a line, and the number of errors of an `AggregateError`. */
+/** The maximum depth of nested causes in a line, and the maximum number of errors of an `AggregateError`. */
 const limits = { depth: 5, errors: 5 }
 
 /**

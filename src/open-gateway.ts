@@ -39,8 +39,8 @@ const closeTimeout = 500
  * Opens the shared parts.
  *
  * @param pools the connections of requests, of the counting of rates, and to standbys
- * @returns the parts; the keys of redemption tokens; the states of the standbys; and `close`, which closes the feed and
- *   the counter of rates
+ * @returns the parts that requests share, the signing keys of redemption tokens, the states of the standbys, and
+ *   `close`, which closes the feed and the counter of rates
  */
 export async function openGateway(
   config: Config,
@@ -99,7 +99,7 @@ export async function openGateway(
  *   connections to Redis
  */
 async function openRateCounter(config: Config, pool: Pool, ratePool: Pool, log: FastifyBaseLogger) {
-  // The configuration is invalid with REDIS_URL and another store.
+  // The store is not compared here, because the configuration rejects REDIS_URL together with another store.
   if (config.redisUrl !== undefined) return openRedisCounter(config.redisUrl, pool, log)
   if (config.rateStore === 'postgres') return openSharedCounter('postgres', countInTable(ratePool), log)
   if (config.databaseUrl !== undefined) {
@@ -109,7 +109,7 @@ async function openRateCounter(config: Config, pool: Pool, ratePool: Pool, log: 
 }
 
 async function openRedisCounter(url: string, pool: Pool, log: FastifyBaseLogger) {
-  // Services with different databases may share a Redis.
+  // Each database has a random prefix of its own, because services with different databases may share a Redis.
   const prefix = await getOrCreateSecret(pool, 'rate_key_prefix', randomBytes(6))
   const redis = connectRedis(url)
   const countOne = createRedisCounter(redis, `voucher-gateway:${prefix.toString('hex')}`, rateWindowSeconds)

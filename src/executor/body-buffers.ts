@@ -1,4 +1,6 @@
-/** Writes JSON as bytes. Columns of lazy rows are copied from the bytes that came from PostgreSQL. */
+/**
+ * Writes JSON as bytes. Writes bodies as bytes. Columns of lazy rows are copied from the bytes that PostgreSQL sent.
+ */
 import { maxJsonBytes } from '../db/row/column-codecs.ts'
 import type { LazyRow } from '../db/row/row-codec.ts'
 import type { ColumnField } from './field-plan.ts'

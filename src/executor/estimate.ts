@@ -5,7 +5,7 @@ import type { FieldPlan } from './field-plan.ts'
 
 /** The size of a part of an operation. */
 export interface Size {
-  /** The number of fields, each multiplied by the lengths of the lists around it. */
+  /** The number of fields. Each field counts as often as the lists around it have items. */
   complexity: number
   /** The maximum cost of the field in quota units (R28). */
   cost: number
@@ -32,8 +32,9 @@ export const emptySize: Size = { complexity: 0, cost: 0 }
 const failingFieldSize: Size = { complexity: 1, cost: 0 }
 
 /**
- * The multipliers of introspection are the lengths of its lists. Below `types`, the length is the mean over all types
- * of the schema. `__type` compensates for types that are longer than the mean.
+ * The assumed lengths of the lists of introspection, by which the complexity of their items is multiplied. Below
+ * `types`, the length is the mean over all types of the schema. `__type` compensates for types that are longer than the
+ * mean.
  */
 const introspectionMultipliers: Record<string, number> = {
   'Query.__type': 8,

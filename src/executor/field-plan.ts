@@ -32,7 +32,10 @@ export interface ColumnField extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omi
 /** The type of a value, without the `!`, and its selection. */
 export type ValuePlan = LeafPlan | ListPlan | ObjectPlan
 
-/** The source of a field's values. graphql-js calls a `default` that is a method; a `property` is only read. */
+/**
+ * The source of a field's values. With `default`, the property of the parent may be a method, which graphql-js calls; a
+ * `property` is only read.
+ */
 export type FieldSource =
   | { kind: 'typename' }
   | { kind: 'property' | 'default'; name: string }

@@ -132,7 +132,7 @@ export class FieldPlanner {
       return { plan: null, estimate: this.estimates.ofTypes(estimates) }
     }
     const planned = this.#planSubfields(type, nodes)
-    // The executor does not call `isTypeOf`, so graphql-js runs such a type.
+    // The executor does not call `isTypeOf`, so graphql-js runs operations on a type that has this function.
     return type.isTypeOf ? { ...planned, plan: null } : planned
   }
 

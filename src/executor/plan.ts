@@ -54,7 +54,7 @@ export class OperationPlan {
   readonly #shared: Run['shared']
   readonly #rootType: GraphQLObjectType
   readonly #readVariables: ReadVariables
-  /** The names of the variables in directives: in `@skip` and `@include`. */
+  /** The names of the variables in `@skip` and `@include`. */
   readonly #conditions: readonly string[]
   /** The plans, by the values of these variables. */
   readonly #variants = new Map<string, Variant>()
@@ -78,7 +78,7 @@ export class OperationPlan {
     this.#conditions = conditionVariables(document, operation)
   }
 
-  /** The number of fields in the kept plans. */
+  /** The number of fields in all cached plans. */
   get fields(): number {
     return this.#fields
   }

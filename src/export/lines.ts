@@ -34,7 +34,7 @@ interface ExportRun {
   /** The semaphore that limits how many exports hold records in memory. */
   places: Semaphore
   waitForStep: () => Promise<void>
-  /** Called before each chunk; throws when the export must end. */
+  /** Called before each chunk. Throws when the export must end. */
   continues: () => Promise<void>
   /** Called before the last line. */
   complete: () => Promise<void>
@@ -78,7 +78,7 @@ class Remainder {
     if (!step || step.done) return null
     const rows: Position[] = step.value
     const last = rows.at(-1)
-    // A copy, because the row keeps the text of the whole chunk in memory.
+    // Copies the position, because a reference to the row would keep the text of the whole chunk in memory.
     if (last) this.position = { id: last.id, updatedAt: last.updatedAt }
     this.written += rows.length
     return bulkExport.write(createContext(), rows)
@@ -108,8 +108,9 @@ async function readChunk({ places, continues, list, createContext, window }: Exp
 }
 
 /**
- * Reads and writes an export. Between its steps it holds no connection. When its reader has stalled, or is slow while
- * other exports wait for a place, it drops the records in memory, so that slow readers do not block other exports.
+ * Reads and writes an export. Between the steps, the export holds no connection. When its reader has stalled, or is
+ * slow while other exports wait for a place, it drops the records in memory, so that slow readers do not block other
+ * exports.
  *
  * @throws the errors of the statements; the export then has no last line
  */
@@ -131,7 +132,7 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
       }
       hasMore = remainder.mayHaveMore || remainder.isDropped
     } finally {
-      // The reader can also stall or disconnect at the cursor.
+      // Drops the records before the cursor is sent, because the reader can also stall or disconnect at the cursor.
       remainder.drop()
     }
     if (!remainder.position) continue

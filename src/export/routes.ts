@@ -1,4 +1,4 @@
-/** The bulk exports: each list of v1 in one response, with v1's records. */
+/** Defines the bulk exports. Each export is a whole list of v1 in one response, with the records of v1. */
 
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import type { ListIdentity, Position } from '../domain/paging/cursor.ts'
@@ -62,7 +62,7 @@ export interface BulkExport {
   /** The path below `exportPath`, with `:tenant` for the tenant. */
   path: string
   permissions: readonly Permission[]
-  /** The content of the response, in a sentence. */
+  /** A sentence that describes the content of the response. */
   returns: string
   /** The number of records that one statement reads, one or two megabytes. */
   chunkSize: number

@@ -152,7 +152,7 @@ function createEncoder(coding: string): Transform | null {
   return coding === 'gzip' ? createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }) : null
 }
 
-/** The ports and the send queue of an established connection: proc_pid_net(5). */
+/** Matches the ports and the send queue of an established connection in `/proc/net/tcp`, see proc_pid_net(5). */
 const socketEntry = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\dA-F]{8}):/gm
 
 /**

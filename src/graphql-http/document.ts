@@ -22,7 +22,7 @@ import type { GraphqlRequest } from './request.ts'
 /** The memory in bytes of a token of a document with its nodes and locations, and the memory of a planned field. */
 const memoryOf = { token: 500, field: 1_000 }
 
-/** A document that can be parsed. It need not be valid. */
+/** A document that can be parsed, but need not be valid. */
 export class ParsedDocument {
   readonly document: DocumentNode
   readonly #plans = new Map<OperationDefinitionNode, OperationPlan>()
@@ -61,7 +61,11 @@ export class ParsedDocument {
     }
   }
 
-  /** Returns the errors of validation. @throws GraphQLError for some limits */
+  /**
+   * Returns the errors of validation.
+   *
+   * @throws GraphQLError when the document exceeds certain limits
+   */
   validate(): readonly GraphQLError[] {
     // Names of the schema may be suggested, because the schema is public. At most ten errors have suggestions.
     return validate(schema, this.document, [...specifiedRules, ...limitRules], { maxErrors: limits.errors })

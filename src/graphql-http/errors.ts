@@ -6,7 +6,7 @@ import { reportFailure, spreadRetryAfter, statusOf, toGatewayError } from '../ht
 import { recordError } from '../http/request-count.ts'
 import { documentErrorCodes } from './trusted-documents.ts'
 
-/** An error as a caller may see it. */
+/** An error in the forms that the caller, the counts and the log get. */
 export interface ShownError {
   /** The error as the response shows it (GraphQL, §7.1.2). This form keeps no reference to the document. */
   body: {
@@ -19,7 +19,7 @@ export interface ShownError {
   http: GraphQLErrorExtensions['http'] | null
   /** The error for the request counts. It has no message of graphql-js, because such a message quotes the document. */
   counted: RequestError
-  /** The service's own error, for the log only. */
+  /** The service's own error, which is only written to the log. */
   failure: GatewayError | null
 }
 

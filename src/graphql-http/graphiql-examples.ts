@@ -22,7 +22,7 @@ const valuesAt = (now: number, voucher: ExampleVoucher | null): Record<string, u
   currency: 'GBP',
   since: `${day(now - 30 * millisecondsPerDay)}T00:00:00Z`,
   today: day(now),
-  /** Twelve calendar months; this month is the last. */
+  /** The first day of a period of twelve calendar months that ends with the present month. */
   start: `${day(now - 334 * millisecondsPerDay).slice(0, 8)}01`,
   from: day(now),
   to: day(now + 60 * millisecondsPerDay),

@@ -32,7 +32,10 @@ export const limits = {
    */
   located: { characters: 8_000, lines: 200 },
   complexity: 25_000,
-  /** The maximum number of items of a list in an argument. A list of an enum is at most as long as the enum. */
+  /**
+   * The maximum number of items of a list in an argument. A list of enum values may have at most as many items as the
+   * enum has values.
+   */
   listItems: 100,
   /** The maximum number of errors that graphql-js reports before it stops. */
   errors: 10,
@@ -77,7 +80,11 @@ function findLongListIn(type: GraphQLInputType, value: unknown, what: string): s
   return null
 }
 
-/** Returns the message for an operation that is too complex, or null. @param size null when it is unknown */
+/**
+ * Returns the message for an operation that is too complex, or null.
+ *
+ * @param size the size of the operation; null when the size is unknown
+ */
 export function findExcess(size: Size | null): string | null {
   if (size === null || size.complexity <= limits.complexity) return null
   return `The complexity of the query is ${Math.ceil(size.complexity)}; at most ${limits.complexity} is allowed. Ask for fewer records or fields.`

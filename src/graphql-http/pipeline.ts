@@ -50,7 +50,7 @@ type AnswerRequest = (
 /** The maximum memory for documents, in bytes, as `memoryOf` estimates it. */
 const maxMemory = 32_000_000
 
-/** A document that can be parsed and is valid, or its errors. */
+/** A valid document, or the errors of a document that is not valid. */
 type CachedDocument = ParsedDocument | readonly ShownError[]
 
 const isRejected = (known: CachedDocument): known is readonly ShownError[] => Array.isArray(known)
@@ -96,7 +96,7 @@ export function createPipeline(gateway: Gateway): AnswerRequest {
     if (longList !== null) throw new GraphQLError(longList)
     const { memory } = document
     const prepared = document.prepare(operation, variables, { tenants: caller.token.tenants.length })
-    // Checked before validation, which takes longest for complex documents.
+    // The size is checked before validation, because validation takes longest for complex documents.
     const excess = findExcess(prepared?.size ?? null)
     if (excess !== null) throw new GraphQLError(excess)
     if (!known) {
@@ -118,7 +118,7 @@ export function createPipeline(gateway: Gateway): AnswerRequest {
       return bound.subscribe(context).then(
         events => ({ events, answer: runFor }),
         error => {
-          // The status of the thrown error makes clients try again.
+          // Throws, because the status of the thrown error makes clients try again.
           const retryable = retryableOf(error)
           if (retryable) throw retryable
           return failed([showError(error)])

@@ -85,7 +85,7 @@ const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
     if (typeof text === 'string' && text !== named.query) {
       setParams({ query: text, ...(operationName ? { operationName } : {}), ...(variables ? { variables } : {}) })
     }
-    // Called when Yoga has checked the parameters.
+    // Yoga calls this function when it has checked the parameters.
     setParamsHandler(({ params: { query = '', operationName = null, variables }, context }) => {
       const mayMutate = context.req.method !== 'GET'
       // Yoga does not check the type of `operationName`.
@@ -128,7 +128,8 @@ export function createRequestReader(documents: TrustedDocuments) {
 
   async function readByYoga(req: FastifyRequest, reply: FastifyReply): Promise<ReadRequest> {
     const context: YogaContext = { req, read: null }
-    // Yoga reads the URL. Even with a parsed query, Yoga builds the whole URL again for each parameter.
+    // Removes the parsed query, so that Yoga reads the URL. With a parsed query, Yoga would build the whole URL again
+    // for each parameter.
     req.query = undefined
     // Otherwise Yoga would create an event stream for its own, empty result, and the timer of this stream would never
     // end.

@@ -19,7 +19,7 @@ import type { TrustedDocuments } from './trusted-documents.ts'
 const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller) => ({
   /** The highest possible cost of the document with its variables; 1 when it does not run. */
   requested: requestedCost,
-  /** The quota units that the request was charged for. */
+  /** The number of quota units that the request was charged. */
   actual: Math.max(1, cost - rejectedCost),
   // The quota units that are left in the window, and the seconds until the window ends, as in the rate headers.
   remaining: callsLeft(rate.limit, window),

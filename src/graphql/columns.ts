@@ -37,7 +37,8 @@ interface FieldOptions {
 }
 
 /**
- * Adds the fields of the columns that have a description. The global id is `id`, so the numeric one is `databaseId`.
+ * Adds the fields of the columns that have a description. The field `id` is the global id, so the numeric id is the
+ * field `databaseId`.
  */
 function addFields(columns: DescribedColumns, add: AddField): Record<string, FieldRef<BuilderTypes>> {
   const fields: Record<string, FieldRef<BuilderTypes>> = {}

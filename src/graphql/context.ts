@@ -62,6 +62,6 @@ export function createContext(gateway: Gateway, caller: Caller, fieldErrors: Fie
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
   const records = hasOwn ? recordPool.expensive(isWaiting, token.id) : recordPool.whileWanted(isWaiting)
   const loaders = new Loaders({ pool: recordPool, sql, records, caller, group: hasOwn ? caller : pool })
-  // The properties are named one by one, because spreading an object takes 3 µs.
+  // The properties are written one by one, because spreading an object would take 3 µs per request.
   return { sql, records, changeStreams, cursors, scope, issueRedemptionToken, serviceId, caller, fieldErrors, loaders }
 }

@@ -18,7 +18,7 @@ type DirectResolver =
 const offered = new WeakMap<object, DirectResolver>()
 const directResolvers = new WeakMap<object, DirectResolver>()
 
-/** Declares the batch form of a resolver. */
+/** Declares a function that does the work of a resolver for many parents in one call. */
 export function offerBatch(resolver: object, resolveBatch: ResolveBatch): void {
   offered.set(resolver, { kind: 'batch', resolveBatch })
 }

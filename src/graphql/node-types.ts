@@ -38,7 +38,7 @@ export function listNodeTypes(): readonly NodeType[] {
 /**
  * Returns the types that a caller asks for; when the caller names none, all types that the caller's token may read.
  *
- * @param wanted names of types in SQL
+ * @param wanted names of types of records, as the database stores them; null for all types
  * @throws `FORBIDDEN` with the first permission that the token lacks
  */
 export function permittedTypes(context: Context, wanted: readonly string[] | null | undefined): readonly NodeType[] {

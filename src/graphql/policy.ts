@@ -16,7 +16,7 @@ import { spendUnits } from './rate.ts'
 
 /** The lengths of the lists whose length depends on the caller. */
 export type CallerLengths = {
-  /** The grants of the token. */
+  /** The number of grants of the token. */
   tenants: number
 }
 
@@ -119,7 +119,8 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const policy = field.pothosOptions.policy
     if (!policy || field.kind === 'Subscription') {
       const { pothosExposedField: exposed, pothosOriginalResolve: original } = field.extensions ?? {}
-      // When another plugin has wrapped or replaced the resolver, it may no longer return the property.
+      // The property is not passed on when another plugin has wrapped or replaced the resolver, because the resolver
+      // may then return something else.
       const isExposed = typeof exposed === 'string' && resolver === original && resolver !== defaultFieldResolver
       markDirectResolver(resolver, isExposed ? exposed : null)
       return resolver

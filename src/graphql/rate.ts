@@ -7,9 +7,9 @@ import type { Context } from './context.ts'
 import type { Reader } from './loaders.ts'
 
 /**
- * A store of graphql-rate-limit over an atomic counter. The library's own stores first read and then write, so they
- * lose calls that come in between. In this store, the read also counts the call. All fields share one budget (R28). The
- * calls of fields that are resolved together are counted in one step.
+ * A store for graphql-rate-limit that uses an atomic counter. The library's own stores first read and then write, so
+ * they lose calls that come in between. In this store, the read also counts the call. All fields share one budget
+ * (R28). The calls of fields that are resolved together are counted in one step.
  */
 class CountingStore extends Store {
   #together: { calls: number; window: Promise<RateWindow> } | null = null

@@ -48,8 +48,8 @@ function warn(log: FastifyBaseLogger, proxy: string, forwarded: unknown, message
  * hides its clients.
  */
 export function clientAddress(request: FastifyRequest): string {
-  // Read once: Fastify parses the list of forwarded addresses at each access. The nearest address, which is the address
-  // of the socket, comes first.
+  // `request.ips` is read once, because Fastify parses the forwarded addresses at each access. The nearest address,
+  // which is the address of the socket, comes first.
   const { ips = [request.ip], headers, log } = request
   const address = readAddress(ips.at(-1) ?? '')
   const proxy = address ?? readAddress(ips.at(-2) ?? '') ?? ''

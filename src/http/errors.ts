@@ -86,7 +86,7 @@ export async function sendError(
   }
   recordError(request, toRequestError(error))
   reportFailure(request, error)
-  // RFC 9110 §11.6.1: a 401 names the scheme it expects.
+  // A 401 must name the authentication scheme that the service expects (RFC 9110 §11.6.1).
   if (error.code === 'UNAUTHENTICATED') reply.header('WWW-Authenticate', 'Bearer')
   if (error.retryAfter !== undefined) reply.header('Retry-After', error.retryAfter)
   return reply

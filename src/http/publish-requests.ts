@@ -25,7 +25,7 @@ export function publishRequests(app: FastifyInstance): void {
       done()
     })
   })
-  // A body arrives in the async context of its connection.
+  // Restores the async context of the request, because a body arrives in the context of its connection.
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.inContext) request.inContext(done)
     else done()

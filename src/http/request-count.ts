@@ -44,7 +44,7 @@ export function errorsOf({ bearer, errors = [] }: FastifyRequest): readonly Requ
   return status === 'expired' || status === 'revoked' ? [inactiveTokenErrors[status]] : errors
 }
 
-/** Records an error of the request, or of a part of it; the same error again changes nothing. */
+/** Records an error of the request, or of a part of the request. An error that is already recorded is ignored. */
 export function recordError(request: FastifyRequest, { code, reason }: RequestError): void {
   request.errors ??= []
   if (request.errors.some(error => error.code === code && error.reason === reason)) return

@@ -16,7 +16,10 @@ const maxRefused = 50
 /** The maximum number of errors of one request in its line: a GraphQL response may have thousands. */
 const maxErrors = 5
 
-/** Health checks are frequent, and are not requests of callers. */
+/**
+ * The routes of health checks. Their requests are logged at the level `debug`, because they are frequent and come from
+ * no caller.
+ */
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
 /**
@@ -122,7 +125,7 @@ function createLimiter(log: FastifyBaseLogger, limit: number) {
   }
 
   return {
-    /** @returns whether there is room for one more line in this second */
+    /** @returns true when one more line may be written in this second */
     admits(status: number): boolean {
       timer ??= setTimeout(close, 1000).unref()
       if (admitted++ < limit) return true

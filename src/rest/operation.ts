@@ -39,7 +39,7 @@ export interface RestOperation {
   /** The path below the path of the version. Parameters in it are written as `:tenant`. */
   path: string
   permissions: readonly Permission[]
-  /** The content of the response, in a sentence. */
+  /** A sentence that describes the content of the response. */
   returns: string
   document: DocumentNode
   run: RunOperation

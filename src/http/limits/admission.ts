@@ -65,8 +65,8 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
   scope.addHook('preParsing', (request, _reply, payload, done) => {
     const { admitted, raw } = request
     if (admitted && hasBody(request)) {
-      // When a body arrives together with its head, Node parses the body after the hooks: such a request stays
-      // admitted.
+      // When a body arrives together with its head, Node parses the body after the hooks. Such a request is counted
+      // without a pause.
       setImmediate(() => {
         if (raw.complete !== false || !request.admitted) return
         admitted.arriving = true
@@ -85,7 +85,8 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
       count(admitted.operation, 1)
       done()
     } else {
-      // Many slow bodies may end at the same time. The rate limit has already counted a request that is refused here.
+      // Checks the limit again, because many slow bodies may end at the same time. The rate limit has already counted a
+      // request that is refused here.
       refuse(request, reply, done)
     }
   })

@@ -34,7 +34,7 @@ export function enforceDeadline(app: FastifyInstance, { answer, body }: typeof r
       : setTimeout(giveUp, answer, reply).unref()
     done()
   })
-  // Runs once the body has been read.
+  // Fastify calls this hook when the body has been read.
   app.addHook('preValidation', (request, reply, done) => {
     if (hasBody(request) && !reply.sent) {
       clearTimeout(request.deadline)

@@ -34,7 +34,7 @@ export const createDraining = () => ({
 type Draining = ReturnType<typeof createDraining>
 
 /**
- * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that
+ * While the service drains, closes each connection after its next answer, which has `Connection: close`. Requests that
  * were sent behind another request on the same connection are all answered first.
  */
 export function closeWhileDraining(app: FastifyInstance, draining: Draining): void {

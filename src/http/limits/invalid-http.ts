@@ -8,7 +8,7 @@ import { recordError } from '../request-count.ts'
 import type { LogUnrouted } from '../request-log.ts'
 import { closeAfterResponse, closeLingering } from './lingering-close.ts'
 
-/** Responses by the error code of Node's HTTP parser; every other code means invalid HTTP. */
+/** The responses by the error code of Node's HTTP parser. All other codes mean invalid HTTP. */
 export const unparsedRequests = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long to arrive.' },
   HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', message: 'The request headers are too large.' },
@@ -44,7 +44,7 @@ export function sendClientError({ code }: ConnectionError, socket: Socket, log: 
 
 const isKnown = (code: string): code is keyof typeof unparsedRequests => Object.hasOwn(unparsedRequests, code)
 
-/** `uri-host [ ":" port ]` (RFC 9110 §7.2). It is empty when the client's URL has no host. */
+/** `uri-host [ ":" port ]` (RFC 9110 §7.2). The header is empty when the client's URL has no host. */
 const hostValue = /^(\[[\da-f:.]+\]|([\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(:\d*)?$/i
 
 /** A request target has no fragment, and a URL in it has a host (RFC 9112 §3.2, RFC 9110 §4.2.1). */

@@ -25,7 +25,7 @@ export const connectionLimits = {
   },
 } as const
 
-/** The time that a caller may take to close a connection that the service has closed, in milliseconds. */
+/** The maximum wait until the caller closes a connection that the service has closed, in milliseconds. */
 const closeTimeoutMs = 5_000
 
 /**
