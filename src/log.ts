@@ -96,12 +96,12 @@ export function summarizeError(error: unknown): { code: string; statement: strin
 export const stackTop = (error: unknown): string =>
   error instanceof Error ? (framesOf(error).split('\n')[0] ?? '') : ''
 
-const matching = (pattern: RegExp) => (value: unknown) =>
+const createTextFilter = (pattern: RegExp) => (value: unknown) =>
   typeof value === 'string' && pattern.test(value) ? value : undefined
 
 /** Returns the value if it looks like a name or a SQLSTATE, and otherwise undefined. */
-const loggedWord = matching(/^[A-Za-z_][\w.$-]{0,62}$|^\w{5}$/)
-const loggedAddress = matching(/^[\w.:%/-]{1,255}$/)
+const loggedWord = createTextFilter(/^[A-Za-z_][\w.$-]{0,62}$|^\w{5}$/)
+const loggedAddress = createTextFilter(/^[\w.:%/-]{1,255}$/)
 const loggedPort = (value: unknown) => (typeof value === 'number' ? value : undefined)
 
 /** Returns the name of a statement, from its leading comment. */

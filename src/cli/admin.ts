@@ -33,7 +33,7 @@ async function readPassword(email: string): Promise<string> {
 }
 
 /** Returns the link, with a note when neither a running service nor `PUBLIC_URL` tells the origin of the link. */
-function linkTo(path: string, config: Config, serviceOrigin: string | null): { link: string; note: string } {
+function createLink(path: string, config: Config, serviceOrigin: string | null): { link: string; note: string } {
   const origin = serviceOrigin ?? config.publicUrl
   if (origin !== undefined) return { link: origin + path, note: '' }
   return {
@@ -42,7 +42,7 @@ function linkTo(path: string, config: Config, serviceOrigin: string | null): { l
   }
 }
 
-const create = new Command('create')
+const createCommand = new Command('create')
   .description('Create an administrator, or reset a password: prints a one-time link, which is valid for 24 hours.')
   .requiredOption('--email <address>', 'the e-mail of the administrator', readAddress)
   .option('--password-stdin', 'set the password from the standard input, and print no link', false)
@@ -58,13 +58,13 @@ const create = new Command('create')
         return
       }
       const path = `${setupPath}/${await inviteAdministrator(pool, commandLineActor(), email)}`
-      const { link, note } = linkTo(path, config, attached ? readDataFile(config.dataDir, 'origin') : null)
+      const { link, note } = createLink(path, config, attached ? readDataFile(config.dataDir, 'origin') : null)
       const sentence = `This link lets ${email} choose a password, once, within 24 hours:\n\n  ${link}\n${note}`
       printResult(json, { email, link }, sentence)
     }, config)
   })
 
-const list = new Command('list')
+const listCommand = new Command('list')
   .description('List all administrators.')
   .addOption(jsonOption())
   .action(async ({ json }: { json: boolean }) => {
@@ -73,7 +73,7 @@ const list = new Command('list')
     printList(json, administrators, toJson, toRow, `There are no administrators. To create one: ${creation}`)
   })
 
-const remove = new Command('remove')
+const removeCommand = new Command('remove')
   .description('Remove an administrator, and end all sessions of the account.')
   .argument('<email>', 'the e-mail of the administrator', readAddress)
   .addOption(jsonOption())
@@ -84,9 +84,9 @@ const remove = new Command('remove')
 
 export const adminCommand = new Command('admin')
   .description('Create, list and remove the administrators of the API access page.')
-  .addCommand(create)
-  .addCommand(list)
-  .addCommand(remove)
+  .addCommand(createCommand)
+  .addCommand(listCommand)
+  .addCommand(removeCommand)
 
 const toJson = (administrator: AdministratorRecord) => ({
   email: administrator.email,

@@ -46,7 +46,7 @@ const addTokenOptions = (command: Command): Command =>
 const permissionHelp = `\nPermissions:\n${permissionNames.map(name => `  ${name}: ${permissions[name]}`).join('\n')}`
 
 /** Creates the option for the expiry of a token. @param otherwise the words for the default in the help */
-const expiresIn = (otherwise: string) =>
+const createExpiryOption = (otherwise: string) =>
   new Option('--expires-in <time>', `when the token ends, such as 90d or 12h (default: ${otherwise})`).argParser(
     text => new Date(Date.now() + readDuration(text) * 1000),
   )
@@ -68,13 +68,13 @@ const withTenants = <Result>(work: (pool: Pool) => Promise<Result>) =>
     return work(pool)
   })
 
-const create = addTokenOptions(
+const createCommand = addTokenOptions(
   new Command('create')
     .description('Create a token. Its secret is shown only once.')
     .requiredOption('--name <name>', 'the name of the token'),
 )
   .option('--rate-limit <n>', 'operations a minute (default: the rate of the service)', readRate)
-  .addOption(expiresIn('never'))
+  .addOption(createExpiryOption('never'))
   .addOption(jsonOption())
   .addHelpText(
     'after',
@@ -97,7 +97,7 @@ Examples:
     })
   })
 
-const list = new Command('list')
+const listCommand = new Command('list')
   .description('List all tokens, newest first.')
   .addOption(jsonOption())
   .action(async ({ json }: Json) => {
@@ -106,7 +106,7 @@ const list = new Command('list')
     printList(json, tokens, toJson, toRow, none)
   })
 
-const show = new Command('show')
+const showCommand = new Command('show')
   .description('Show a token: all but its secret, which is not stored.')
   .argument('<id>', 'the id of the token', readId)
   .addOption(jsonOption())
@@ -116,7 +116,7 @@ const show = new Command('show')
     else printFacts(toFacts(token))
   })
 
-const edit = addTokenOptions(
+const editCommand = addTokenOptions(
   new Command('edit')
     .description('Change a token. What no option names stays as it is. All instances apply it within a second.')
     .argument('<id>', 'the id of the token', readId)
@@ -157,7 +157,7 @@ Examples:
     printResult(json, toJson(edited), `Token ${id} is changed.`)
   })
 
-const rotate = new Command('rotate')
+const rotateCommand = new Command('rotate')
   .description('Replace a token by a successor with a new secret, which is shown only once.')
   .argument('<id>', 'the id of the token', readId)
   .addOption(
@@ -165,7 +165,7 @@ const rotate = new Command('rotate')
       .argParser(readDuration)
       .default(readDuration('24h'), '24h'),
   )
-  .addOption(expiresIn('like the old one'))
+  .addOption(createExpiryOption('like the old one'))
   .addOption(jsonOption())
   .addHelpText('after', '\nExample:\n  token rotate 3 --overlap 7d')
   .action(async (id: number, options: Json & { overlap: number; expiresIn?: Date }) => {
@@ -177,7 +177,7 @@ const rotate = new Command('rotate')
     printSecret(json, `Token ${successor.id} replaces token ${id}.`, shown)
   })
 
-const revoke = new Command('revoke')
+const revokeCommand = new Command('revoke')
   .description('Revoke a token. All instances reject it within a second.')
   .argument('<id>', 'the id of the token', readId)
   .addOption(jsonOption())
@@ -188,12 +188,12 @@ const revoke = new Command('revoke')
 
 export const tokenCommand = new Command('token')
   .description('Create, list, show, edit, rotate and revoke bearer tokens.')
-  .addCommand(create)
-  .addCommand(list)
-  .addCommand(show)
-  .addCommand(edit)
-  .addCommand(rotate)
-  .addCommand(revoke)
+  .addCommand(createCommand)
+  .addCommand(listCommand)
+  .addCommand(showCommand)
+  .addCommand(editCommand)
+  .addCommand(rotateCommand)
+  .addCommand(revokeCommand)
 
 const toJson = (token: TokenRecord) => ({
   id: token.id,

@@ -46,7 +46,7 @@ function printSecret(json: boolean, sentence: string, endpoint: Endpoint, key: B
   printResult(json, { ...toJson(endpoint), secret }, shown)
 }
 
-const create = new Command('create')
+const createCommand = new Command('create')
   .description('Add a webhook to a token. Its secret is shown only once.')
   .addOption(new Option('--token <id>', 'the id of the token').argParser(readId).makeOptionMandatory())
   .requiredOption('--url <url>', 'the URL of the receiver')
@@ -59,7 +59,7 @@ const create = new Command('create')
     }),
   )
 
-const list = new Command('list')
+const listCommand = new Command('list')
   .description('List the webhooks of all tokens, oldest first.')
   .addOption(new Option('--token <id>', 'only the webhooks of this token').argParser(readId))
   .addOption(jsonOption())
@@ -73,56 +73,58 @@ const list = new Command('list')
 const maxShown = 20
 
 /** A command for one webhook. */
-const commandFor = (name: string, description: string) =>
+const createEndpointCommand = (name: string, description: string) =>
   new Command(name).description(description).argument('<id>', 'the id of the webhook', readId).addOption(jsonOption())
 
-const show = commandFor('show', 'Show a webhook and its last deliveries.').action((id: number, { json }: Json) =>
-  withDatabase(async ({ pool }) => {
-    const [endpoint, deliveries] = await Promise.all([getEndpoint(pool, id), listDeliveries(pool, id, maxShown)])
-    if (json) return printResult(json, { ...toJson(endpoint), deliveries: deliveries.map(deliveryToJson) }, '')
-    printFacts(toFacts(endpoint))
-    if (deliveries.length === 0) return
-    console.log()
-    printTable(deliveries.map(deliveryToRow))
-  }),
+const showCommand = createEndpointCommand('show', 'Show a webhook and its last deliveries.').action(
+  (id: number, { json }: Json) =>
+    withDatabase(async ({ pool }) => {
+      const [endpoint, deliveries] = await Promise.all([getEndpoint(pool, id), listDeliveries(pool, id, maxShown)])
+      if (json) return printResult(json, { ...toJson(endpoint), deliveries: deliveries.map(deliveryToJson) }, '')
+      printFacts(toFacts(endpoint))
+      if (deliveries.length === 0) return
+      console.log()
+      printTable(deliveries.map(deliveryToRow))
+    }),
 )
 
-const test = commandFor('test', 'Send a test, also to a paused webhook. Exits with 1 when it is not delivered.').action(
-  async (id: number, { json }: Json) => {
-    const { networks } = readConfig(process.env).webhook
-    const answer = await withKey(async (pool, key) => {
-      const { createPost } = await import('../webhook/post.ts')
-      const { post, close } = createPost(key, networks)
-      return sendTest(pool, post, commandLineActor(), await getEndpoint(pool, id)).finally(close)
-    })
-    const { status, error, durationMs } = answer
-    printResult(json, { id, status, error, duration_ms: durationMs }, describeOutcome(answer))
-    if (!isDelivered(answer)) process.exitCode = 1
-  },
-)
+const testCommand = createEndpointCommand(
+  'test',
+  'Send a test, also to a paused webhook. Exits with 1 when it is not delivered.',
+).action(async (id: number, { json }: Json) => {
+  const { networks } = readConfig(process.env).webhook
+  const answer = await withKey(async (pool, key) => {
+    const { createPost } = await import('../webhook/post.ts')
+    const { post, close } = createPost(key, networks)
+    return sendTest(pool, post, commandLineActor(), await getEndpoint(pool, id)).finally(close)
+  })
+  const { status, error, durationMs } = answer
+  printResult(json, { id, status, error, duration_ms: durationMs }, describeOutcome(answer))
+  if (!isDelivered(answer)) process.exitCode = 1
+})
 
 /** A command that changes a webhook, and prints it. */
-const changeCommand = (
+const createChangeCommand = (
   name: string,
   description: string,
   change: (sql: Sql, actor: Actor, id: number) => Promise<void>,
   sentence: string,
 ) =>
-  commandFor(name, description).action((id: number, { json }: Json) =>
+  createEndpointCommand(name, description).action((id: number, { json }: Json) =>
     withDatabase(async ({ pool }) => {
       await change(pool, commandLineActor(), id)
       printResult(json, toJson(await getEndpoint(pool, id)), `Webhook ${id} ${sentence}`)
     }),
   )
 
-const pause = changeCommand(
+const pauseCommand = createChangeCommand(
   'pause',
   'Send nothing until it is resumed.',
   pauseEndpoint,
   'is paused. What changes now is sent when it is resumed.',
 )
 
-const resume = changeCommand(
+const resumeCommand = createChangeCommand(
   'resume',
   'Send what has waited, and all later changes.',
   resumeEndpoint,
@@ -138,7 +140,10 @@ function readFrom(text: string): Instant {
   return from
 }
 
-const replay = commandFor('replay', 'Send an event again for each list that has changed since a time.')
+const replayCommand = createEndpointCommand(
+  'replay',
+  'Send an event again for each list that has changed since a time.',
+)
   .addOption(
     new Option('--from <time>', 'the time, or how long ago, such as 2h').argParser(readFrom).makeOptionMandatory(),
   )
@@ -150,7 +155,7 @@ const replay = commandFor('replay', 'Send an event again for each list that has 
     }),
   )
 
-const rotate = commandFor(
+const rotateCommand = createEndpointCommand(
   'rotate',
   'Make a new secret, which is shown only once. For a day the former one also signs.',
 ).action((id: number, { json }: Json) =>
@@ -160,22 +165,24 @@ const rotate = commandFor(
   }),
 )
 
-const remove = commandFor('delete', 'Delete a webhook with its log.').action(async (id: number, { json }: Json) => {
-  await withDatabase(({ pool }) => deleteEndpoint(pool, commandLineActor(), id))
-  printResult(json, { id, state: 'deleted' }, `Webhook ${id} is deleted.`)
-})
+const removeCommand = createEndpointCommand('delete', 'Delete a webhook with its log.').action(
+  async (id: number, { json }: Json) => {
+    await withDatabase(({ pool }) => deleteEndpoint(pool, commandLineActor(), id))
+    printResult(json, { id, state: 'deleted' }, `Webhook ${id} is deleted.`)
+  },
+)
 
 export const webhookCommand = new Command('webhook')
   .description('Add, list, show, test, pause, resume, replay, rotate and delete webhooks.')
-  .addCommand(create)
-  .addCommand(list)
-  .addCommand(show)
-  .addCommand(test)
-  .addCommand(pause)
-  .addCommand(resume)
-  .addCommand(replay)
-  .addCommand(rotate)
-  .addCommand(remove)
+  .addCommand(createCommand)
+  .addCommand(listCommand)
+  .addCommand(showCommand)
+  .addCommand(testCommand)
+  .addCommand(pauseCommand)
+  .addCommand(resumeCommand)
+  .addCommand(replayCommand)
+  .addCommand(rotateCommand)
+  .addCommand(removeCommand)
 
 const toJson = (endpoint: Endpoint) => ({
   id: endpoint.id,

@@ -22,11 +22,11 @@ export async function checkOpenId(
     const found = await findProblem(await discoverProvider(openId), `${publicUrl}${callbackPath}`)
     return found === null ? [] : [reason('OPENID_REFUSES', { issuer, problem: found[0], advice: found[1] })]
   } catch (error) {
-    return [reason('OPENID_UNREACHABLE', { issuer, error: describe(error) })]
+    return [reason('OPENID_UNREACHABLE', { issuer, error: describeError(error) })]
   }
 }
 
-const Cause = z.union([
+const ErrorCause = z.union([
   z.instanceof(Response).transform(({ status }) => `status ${status}`),
   z.object({ code: z.string() }).transform(({ code }) => code),
   z
@@ -34,10 +34,10 @@ const Cause = z.union([
     .transform(({ body }) => `it says that its issuer is ${body.issuer}`),
 ])
 
-const describe = (error: unknown) =>
-  error instanceof Error ? (Cause.safeParse(error.cause).data ?? error.message) : String(error)
+const describeError = (error: unknown) =>
+  error instanceof Error ? (ErrorCause.safeParse(error.cause).data ?? error.message) : String(error)
 
-const get = (address: string) =>
+const fetchWithoutRedirects = (address: string) =>
   fetchBounded(1_000_000, address, { redirect: 'manual', signal: AbortSignal.timeout(5_000) })
 
 const PublishedKeys = z.object({ keys: z.array(z.object({ kty: z.string() })) })
@@ -50,7 +50,7 @@ async function findProblem(
   const { issuer, jwks_uri = '', id_token_signing_alg_values_supported: algorithms } = provider.serverMetadata()
   if (issuer.includes('{'))
     return ['its issuer is the issuer of many organisations', 'Set OIDC_ISSUER to the issuer of yours.']
-  const { data } = PublishedKeys.safeParse(await get(jwks_uri).then(answer => answer.json()))
+  const { data } = PublishedKeys.safeParse(await fetchWithoutRedirects(jwks_uri).then(answer => answer.json()))
   if (!data?.keys.some(({ kty }) => kty !== 'oct') || algorithms?.every(name => /^(HS|none)/.test(name))) {
     return ['it signs no ID tokens with a published key', 'Let it sign them, for example with RS256.']
   }
@@ -73,7 +73,7 @@ async function findProblem(
     },
     ...{ code_challenge: await client.calculatePKCECodeChallenge(grant.code_verifier), code_challenge_method: 'S256' },
   })
-  const { status } = await get(href)
+  const { status } = await fetchWithoutRedirects(href)
   if (status < 400 || status >= 500) return null
   return [`it refuses the redirect address ${redirect_uri} (status ${status})`, 'Register that address there.']
 }

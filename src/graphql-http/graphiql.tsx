@@ -27,7 +27,7 @@ export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions)
   app.get(graphiqlPath, (request, reply) => send(request, reply.headers(headers)))
 }
 
-const asset = (name: string) => `${assetsPath}/${name}`
+const assetPath = (name: string) => `${assetsPath}/${name}`
 
 /** Returns the settings with which `start-graphiql.js` starts GraphiQL. */
 const settings = ({ site, voucher }: GraphiqlOptions) => ({
@@ -35,9 +35,9 @@ const settings = ({ site, voucher }: GraphiqlOptions) => ({
   tokenDocument: GraphiqlToken,
   adminAddress: site.adminAddress,
   workers: {
-    editorWorkerService: asset('graphiql-editor.js'),
-    json: asset('graphiql-json.js'),
-    graphql: asset('graphiql-graphql.js'),
+    editorWorkerService: assetPath('graphiql-editor.js'),
+    json: assetPath('graphiql-json.js'),
+    graphql: assetPath('graphiql-graphql.js'),
   },
   // The page contains the schema, so that the explorer and the completion work before the reader enters a token.
   schema: introspectionFromSchema(schema),
@@ -50,8 +50,8 @@ function GraphiqlPage(options: GraphiqlOptions) {
   const head = (
     <>
       <script id="settings" type="application/json" dangerouslySetInnerHTML={{ __html: data }} />
-      <script src={asset('monaco.js')} defer />
-      <script src={asset('graphiql.js')} defer />
+      <script src={assetPath('monaco.js')} defer />
+      <script src={assetPath('graphiql.js')} defer />
     </>
   )
   return (

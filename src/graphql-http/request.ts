@@ -75,7 +75,7 @@ const unreadableParameters: Plugin = {
 }
 
 /** Replaces the id of a trusted document by its text, and stores the parameters in the context without running them. */
-const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
+const createReadingPlugin = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
   onParams({ request, params, setParams, setParamsHandler }) {
     const named: GraphQLParams & { documentId?: unknown } = params
     const documentId = request.method === 'GET' ? queryParameter(request.url, 'documentId') : named.documentId
@@ -113,7 +113,7 @@ const queryParameter = (url: string, name: string): string | null =>
 export function createRequestReader(documents: TrustedDocuments) {
   const yoga = createYoga<YogaContext>({
     graphqlEndpoint: graphqlPath,
-    plugins: [unreadableParameters, reading(documents)],
+    plugins: [unreadableParameters, createReadingPlugin(documents)],
     maskedErrors: false,
     parserAndValidationCache: false,
     cors: false,

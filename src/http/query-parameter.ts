@@ -5,7 +5,7 @@ import type { FieldErrors } from '../domain/errors.ts'
 const hasValue = (value: unknown): value is string => typeof value === 'string' && value !== '' && value !== 'null'
 
 /** Returns the value of a query parameter: undefined, a string, or an array when it is given twice. */
-const given = ({ query }: FastifyRequest, name: string): unknown =>
+const readRawParameter = ({ query }: FastifyRequest, name: string): unknown =>
   typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
 
 /**
@@ -15,7 +15,7 @@ const given = ({ query }: FastifyRequest, name: string): unknown =>
  * @returns the value, or null when the parameter has no value (R4)
  */
 export function queryParameter(request: FastifyRequest, name: string, fieldErrors: FieldErrors): string | null {
-  const value = given(request, name)
+  const value = readRawParameter(request, name)
   if (Array.isArray(value)) fieldErrors[name] = ['Give this parameter once.']
   return hasValue(value) ? value : null
 }
@@ -26,4 +26,4 @@ export function queryParameter(request: FastifyRequest, name: string, fieldError
  * @returns the values in their order, without empty ones and `null` (R4)
  */
 export const queryParameterValues = (request: FastifyRequest, name: string): string[] =>
-  [given(request, name)].flat().filter(hasValue)
+  [readRawParameter(request, name)].flat().filter(hasValue)

@@ -9,7 +9,7 @@ import { requestOrigin } from '../http/origin.ts'
 import { graphiqlPath, graphqlPath, openApiPath, tillPath, v1Path } from '../http/paths.ts'
 import { Facts } from '../pages/facts.tsx'
 import { HtmlPage, purpose, sendHtml, textPageHeaders } from '../pages/html-page.tsx'
-import { type Site, type SitePage, sitePagesOf } from '../pages/site.ts'
+import { listSitePages, type Site, type SitePage } from '../pages/site.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
@@ -46,7 +46,7 @@ const descriptions: Record<SitePage['name'], string> = {
 
 function linksAsText(site: Site, origin: string): string {
   const links = [
-    ...sitePagesOf(site),
+    ...listSitePages(site),
     { name: 'REST v1', address: v1Path },
     { name: 'OpenAPI', address: openApiPath },
     { name: 'GraphQL', address: graphqlPath },
@@ -64,7 +64,7 @@ function LandingPage({ config, site, origin }: { config: Config; site: Site; ori
         <h1>Voucher Gateway</h1>
         <p>{purpose}</p>
         <ul class="links">
-          {sitePagesOf(site).map(({ name, address }) => (
+          {listSitePages(site).map(({ name, address }) => (
             <li class="card" key={name}>
               <a href={address}>{name}</a>
               <p>{descriptions[name]}</p>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { dashboardPath } from '../http/paths.ts'
-import { type Site, type SitePage, sitePagesOf } from './site.ts'
+import { listSitePages, type Site, type SitePage } from './site.ts'
 
 export interface SiteHeaderProps {
   site: Site
@@ -15,7 +15,7 @@ export interface SiteHeaderProps {
 /** The pages that have a field for a token. The other pages link to one of these pages instead. */
 const asksForToken = new Set<SiteHeaderProps['page']>(['Dashboard', 'GraphiQL'])
 
-const current = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)
+const toAriaCurrent = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)
 
 /** The header of every page: links to the pages of the service, and the person who is signed in. */
 export const SiteHeader = ({ site, page, sections, account }: SiteHeaderProps) => (
@@ -24,12 +24,12 @@ export const SiteHeader = ({ site, page, sections, account }: SiteHeaderProps) =
       Skip to the content
     </a>
     <header class="site-header" data-demo={site.isDemo || undefined}>
-      <a class="brand" href="/" aria-current={current(page === 'home')}>
+      <a class="brand" href="/" aria-current={toAriaCurrent(page === 'home')}>
         Voucher Gateway
       </a>
       <nav aria-label="Main">
-        {sitePagesOf(site).map(({ name, address }) => (
-          <a href={address} aria-current={current(name === page)}>
+        {listSitePages(site).map(({ name, address }) => (
+          <a href={address} aria-current={toAriaCurrent(name === page)}>
             {name}
           </a>
         ))}
@@ -40,7 +40,7 @@ export const SiteHeader = ({ site, page, sections, account }: SiteHeaderProps) =
       {sections && (
         <nav class="sections" aria-label={page}>
           {sections.map(({ label, address, isCurrent }) => (
-            <a href={address} aria-current={current(isCurrent)}>
+            <a href={address} aria-current={toAriaCurrent(isCurrent)}>
               {label}
             </a>
           ))}

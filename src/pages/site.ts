@@ -24,7 +24,7 @@ export interface SitePage {
 }
 
 /** Returns the pages that are served, in the order of the header. */
-export const sitePagesOf = ({ graphiql, adminAddress }: Site): SitePage[] => [
+export const listSitePages = ({ graphiql, adminAddress }: Site): SitePage[] => [
   { name: 'Dashboard', address: dashboardPath },
   ...(graphiql ? [{ name: 'GraphiQL', address: graphiqlPath } as const] : []),
   { name: 'Docs', address: docsPath },

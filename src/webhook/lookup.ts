@@ -4,7 +4,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** The error for an address to which the service must not connect. */
-class AddressNotAllowed extends Error {
+class AddressNotAllowedError extends Error {
   readonly code = 'ADDRESS_NOT_ALLOWED'
 }
 
@@ -43,7 +43,7 @@ export const createAllowedLookup =
     lookup(name, { ...options, all: true }, (error, found: LookupAddress[] | undefined) => {
       const [first] = found ?? []
       if (error || !first) return done(error ?? new Error('The name has no address.'), [])
-      if (!found?.every(({ address }) => isAllowed(address))) return done(new AddressNotAllowed(), [])
+      if (!found?.every(({ address }) => isAllowed(address))) return done(new AddressNotAllowedError(), [])
       return options.all ? done(null, found) : done(null, first.address, first.family)
     })
 

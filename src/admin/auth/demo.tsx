@@ -12,14 +12,14 @@ import { signIn } from './session.ts'
  * The administrator of the demo. The stored subject of any OpenID account begins with its issuer, so no such account
  * has this subject.
  */
-const identity = { subject: 'demo', email: 'demo@example.com', name: 'demo@example.com' }
+const demoIdentity = { subject: 'demo', email: 'demo@example.com', name: 'demo@example.com' }
 
 /**
  * POST /admin/login/demo. Without `PUBLIC_URL`, as in the demo, `checkOrigin` accepts only a browser on this machine.
  */
 export const logInToDemo: Handler = async ({ sql }, request, reply) => {
-  const actor = { name: identity.email, address: clientAddress(request) }
-  const verified = await verifyOpenIdAdministrator(sql, actor, identity)
+  const actor = { name: demoIdentity.email, address: clientAddress(request) }
+  const verified = await verifyOpenIdAdministrator(sql, actor, demoIdentity)
   if (!verified || !(await signIn(sql, request, verified, 'demo'))) {
     throw new GatewayError('FORBIDDEN', 'The administrator of the demo was removed. Sign in with another account.')
   }

@@ -38,7 +38,7 @@ type PendingSignIn = z.infer<typeof PendingSignIn>
 
 const noPendingSignIn = 'The sign-in took too long, or was started in another browser. Start it again.'
 
-const failures = {
+const failureMessages = {
   provider: 'Your organisation did not sign you in. Start again, or ask the people who manage its accounts.',
   stranger: 'Your organisation has signed you in, but you are not allowed to use this page',
   account: 'The account of this e-mail was removed, or belongs to another person. Ask another administrator.',
@@ -155,13 +155,16 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
    */
   async function recordedFailure(
     request: FastifyRequest,
-    failure: keyof typeof failures,
+    failure: keyof typeof failureMessages,
     name: string | null = null,
     flaws: string | null = null,
   ): Promise<GatewayError> {
     refusedSignInChannel.publish({ reason: `openid_${failure}` })
     await throttle.recordFailure(actorFor(request, name), `openid: ${flaws ?? failure}`)
-    return new GatewayError('FORBIDDEN', flaws === null ? failures[failure] : `${failures[failure]}: ${flaws}.`)
+    return new GatewayError(
+      'FORBIDDEN',
+      flaws === null ? failureMessages[failure] : `${failureMessages[failure]}: ${flaws}.`,
+    )
   }
 
   return { start, finish }

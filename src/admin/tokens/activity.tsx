@@ -9,18 +9,18 @@ import { type Column, Table } from '../components/table.tsx'
 import { operationLabel, RequestCounts } from './request-counts.tsx'
 
 /** The number of days that are shown, today included. Days are in UTC. */
-const days = 90
+const shownDays = 90
 
 /** Loads the requests, errors and exports of a token in the last 90 days. */
 export async function loadActivity(sql: Sql, { id, permissions }: Token) {
   const [counts, errors, exports] = await Promise.all([
-    listRequestCounts(sql, id, days),
-    listRequestErrors(sql, id, days),
-    listExports(sql, id, days),
+    listRequestCounts(sql, id, shownDays),
+    listRequestErrors(sql, id, shownDays),
+    listExports(sql, id, shownDays),
   ])
   const now = Date.now()
-  const dates = Array.from({ length: days }, (_, index) =>
-    new Date(now - (days - 1 - index) * millisecondsPerDay).toISOString().slice(0, 10),
+  const dates = Array.from({ length: shownDays }, (_, index) =>
+    new Date(now - (shownDays - 1 - index) * millisecondsPerDay).toISOString().slice(0, 10),
   )
   return { days: dates, counts, errors, exports, mayExport: permissions.includes('export_customer_information') }
 }
@@ -30,7 +30,7 @@ export function Activity({ activity }: { activity: Awaited<ReturnType<typeof loa
   const { errors, exports, mayExport, ...requests } = activity
   return (
     <>
-      <Section id="activity" title={`Activity in the last ${days} days`}>
+      <Section id="activity" title={`Activity in the last ${shownDays} days`}>
         <RequestCounts {...requests} />
       </Section>
       <Section id="errors" title="Errors and their reasons">
@@ -38,7 +38,7 @@ export function Activity({ activity }: { activity: Awaited<ReturnType<typeof loa
           label="Errors, as a table"
           columns={errorColumns}
           rows={errors}
-          empty={`No errors in the last ${days} days.`}
+          empty={`No errors in the last ${shownDays} days.`}
         />
       </Section>
       {(mayExport || exports.length > 0) && (
@@ -47,7 +47,7 @@ export function Activity({ activity }: { activity: Awaited<ReturnType<typeof loa
             label="Exported personal data, as a table"
             columns={exportColumns}
             rows={exports}
-            empty={`No personal data was exported in the last ${days} days.`}
+            empty={`No personal data was exported in the last ${shownDays} days.`}
           />
         </Section>
       )}

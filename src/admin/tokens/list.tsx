@@ -88,7 +88,7 @@ function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>
           )}
         </div>
       ) : (
-        <Table label="Tokens" columns={columns.map(column => sortable(column, view))} rows={page.rows} />
+        <Table label="Tokens" columns={columns.map(column => createSortableColumn(column, view))} rows={page.rows} />
       )}
       <Pager noun="tokens" path={tokensPath} filters={parametersOf(view)} page={page} />
     </Layout>
@@ -118,7 +118,7 @@ function UnusedAndExpiringTokens({ unused, expiring }: TokenCounts) {
 }
 
 /** Returns the column with a link that orders the list by it, or reverses the order when the list has it. */
-function sortable({ order, ...column }: SortedColumn, view: View): Column<TokenRecord> {
+function createSortableColumn({ order, ...column }: SortedColumn, view: View): Column<TokenRecord> {
   const isCurrent = order === view.order
   // The first click orders texts from A to Z, times from the latest, and amounts from the largest.
   const startsAscending = order === 'name' || order === 'token' || order === 'ends'

@@ -44,12 +44,12 @@ type Validity = TokenValidity & Pick<TokenRecord, 'rotatedTo' | 'expiresAt'>
 
 const isReplaced = (token: Validity) => tokenStatus(token) === 'active' && token.rotatedTo !== null
 
-const tones = { active: 'good', expired: 'warn', revoked: 'bad' }
+const badgeTones = { active: 'good', expired: 'warn', revoked: 'bad' }
 
 /** A badge with the status of a token, or with the end of an active token that was rotated. */
 export function StatusBadge({ token }: { token: Validity }) {
   const status = tokenStatus(token)
-  if (!isReplaced(token)) return <span class={`badge ${tones[status]}`}>{status}</span>
+  if (!isReplaced(token)) return <span class={`badge ${badgeTones[status]}`}>{status}</span>
   const { expiresAt } = token
   return <span class="badge warn">replaced, ends {expiresAt ? <Timestamp at={expiresAt} /> : 'soon'}</span>
 }

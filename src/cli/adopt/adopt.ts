@@ -23,7 +23,7 @@ import { withDatabase, withUnmigratedDatabase } from '../database/database.ts'
 import { formatQuantity, jsonOption, onBlocked, printResult, printTable, readSeconds } from '../terminal/output.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 import { verifyCommand } from '../verify.ts'
-import { checkCommand, fromOption, requireNoErrors, searchPathOption } from './check.ts'
+import { checkCommand, createFromOption, createSearchPathOption, requireNoErrors } from './check.ts'
 import { initCommand } from './init.ts'
 import { showCommand } from './show.ts'
 
@@ -40,8 +40,8 @@ const applyCommand = new Command('apply')
       'or to install changed files, run it again: steps write only what differs.',
   )
   .argument('<folder>', 'has <record>.sql and <record>.from.<table>.sql')
-  .addOption(fromOption())
-  .addOption(searchPathOption())
+  .addOption(createFromOption())
+  .addOption(createSearchPathOption())
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
   .addOption(jsonOption())
   .action(async (folder: string, { from, searchPath: path, wait, json }: ApplyOptions) => {
@@ -93,8 +93,8 @@ const planCommand = new Command('plan')
   )
   .argument('<folder>')
   .requiredOption('--sql', 'as SQL')
-  .addOption(fromOption())
-  .addOption(searchPathOption())
+  .addOption(createFromOption())
+  .addOption(createSearchPathOption())
   .action(async (folder: string, { from, searchPath }: { from?: string; searchPath: string }) => {
     if (from !== undefined) {
       const { grants } = await withUnmigratedDatabase(({ owner }) => checkPlatform(owner, from, folder, searchPath))
@@ -145,7 +145,7 @@ const diffCommand = new Command('diff')
       'each. Reads all rows, and changes nothing. Tables of a platform on another server are read as they are copied.',
   )
   .argument('<folder>')
-  .addOption(searchPathOption())
+  .addOption(createSearchPathOption())
   .addOption(jsonOption())
   .action(async (folder: string, { searchPath, json }: { searchPath: string; json: boolean }) => {
     const { findings, changes } = await withDatabase(({ owner }) => checkMapping(owner, folder, searchPath))
@@ -205,7 +205,7 @@ const removeCommand = new Command('remove')
   )
   .requiredOption('--yes', 'remove also tokens, administrators and the ids of records: `adopt ids export` saves these')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
-  .addOption(fromOption())
+  .addOption(createFromOption())
   .action(async ({ wait, from }: { wait: number; from?: string }) => {
     const left = await withUnmigratedDatabase(async ({ owner }) => {
       await migrate(owner, { lockWait: wait, adopted: [], onBlocked })

@@ -7,14 +7,14 @@ import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts
 import { formatQuantity, jsonOption, printResult } from '../terminal/output.ts'
 
 /** Returns the option that names the database of a platform that does not share the gateway's database. */
-export const fromOption = () =>
+export const createFromOption = () =>
   new Option(
     '--from <url>',
     'the database of the platform, if it is not the gateway’s: its changes are replicated',
   ).env('PLATFORM_URL')
 
 /** Returns the option with the schemas in which to look for names in a mapping that have no schema. */
-export const searchPathOption = () =>
+export const createSearchPathOption = () =>
   new Option('--search-path <schemas>', 'the schemas of names in the mapping that are not qualified').default(
     defaultPath,
   )
@@ -25,8 +25,8 @@ export const checkCommand = new Command('check')
       'with 1 when there is an error.',
   )
   .argument('<folder>')
-  .addOption(fromOption())
-  .addOption(searchPathOption())
+  .addOption(createFromOption())
+  .addOption(createSearchPathOption())
   .addOption(jsonOption())
   .action(async (folder: string, { from, searchPath, json }: { from?: string; searchPath: string; json: boolean }) => {
     const { findings, grants } = await withUnmigratedDatabase(async database => {
@@ -54,7 +54,7 @@ export const checkCommand = new Command('check')
 function describeFinding({ file, line, level, problem, remedy, keys }: Finding): string {
   const examples = keys.length > 0 ? ` Keys: ${keys.join(', ')}.` : ''
   const place = line === null ? file : `${file}:${line}`
-  return `${place}: ${level}: ${withStop(problem)}${examples}\n  ${withStop(remedy)}`
+  return `${place}: ${level}: ${addFullStop(problem)}${examples}\n  ${addFullStop(remedy)}`
 }
 
 /** Ends the command when the new mapping has errors, so that the installed mapping stays. */
@@ -63,4 +63,4 @@ export function requireNoErrors(findings: readonly Finding[]): void {
   if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))
 }
 
-const withStop = (sentence: string) => (/[.;)]$/.test(sentence) ? sentence : `${sentence}.`)
+const addFullStop = (sentence: string) => (/[.;)]$/.test(sentence) ? sentence : `${sentence}.`)

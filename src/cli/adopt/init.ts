@@ -5,7 +5,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import { withUnmigratedDatabase } from '../database/database.ts'
 import { jsonOption, printResult } from '../terminal/output.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
-import { fromOption } from './check.ts'
+import { createFromOption } from './check.ts'
 
 export const initCommand = new Command('init')
   .description(
@@ -13,7 +13,7 @@ export const initCommand = new Command('init')
       'database alone, and changes nothing in it. Compare each column with your data: it is a guess.',
   )
   .argument('<folder>', 'the folder of the mapping; no file in it is overwritten')
-  .addOption(fromOption())
+  .addOption(createFromOption())
   .addOption(jsonOption())
   .action(async (folder: string, { from, json }: { from?: string; json: boolean }) => {
     const config = readConfig(from === undefined ? process.env : { ...process.env, DATABASE_URL: from })

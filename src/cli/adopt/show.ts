@@ -6,7 +6,7 @@ import { hasSchema } from '../../db/migration/migrations.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
 import { jsonOption, printResult } from '../terminal/output.ts'
-import { searchPathOption } from './check.ts'
+import { createSearchPathOption } from './check.ts'
 import type { Answer } from './v1-answers.ts'
 
 interface Options {
@@ -22,7 +22,7 @@ export const showCommand = new Command('show')
   .argument('<folder>')
   .argument('<record>', 'its type, for example voucher')
   .argument('<key>', 'as the select has it')
-  .addOption(searchPathOption())
+  .addOption(createSearchPathOption())
   .addOption(jsonOption())
   .action(async (folder: string, record: string, key: string, { searchPath, json }: Options) => {
     const mapping = readMappings(folder, searchPath).find(mapping => mapping.record === record)
