@@ -62,8 +62,8 @@ const indexOptions: Options<Section> = {
 }
 
 /**
- * The options for a second search when a query finds nothing. They also allow two mistakes in a short word, because two
- * letters in the wrong order count as two mistakes.
+ * The options for a second search when a query finds nothing. They allow two mistakes even in a word of six or seven
+ * letters, because two letters in the wrong order count as two mistakes.
  */
 const tolerantSearchOptions = { fuzzy: (term: string) => term.length > 3 && (term.length > 5 ? 2 : 1) }
 

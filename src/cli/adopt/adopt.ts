@@ -237,7 +237,7 @@ export const adoptCommand = new Command('adopt')
     const opensDatabase = command !== initCommand && (command !== planCommand || planCommand.opts().from !== undefined)
     if (opensDatabase) requireDatabase()
   })
-  // `verify` is also a command of the program, so the hook `preAction` of this command does not run for it.
+  // `verify` is also a command of the program, so the hook `preAction` of `adopt` does not run for `verify`.
   .hook('preSubcommand', (_adopt, command) => {
     if (command === verifyCommand) requireDatabase()
   })
