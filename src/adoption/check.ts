@@ -1,15 +1,18 @@
-/** Checks a mapping before it is installed, by functions of SQL (sql/functions/adoption), and leaves no trace. */
+/**
+ * Checks a mapping before its installation, with the SQL functions in sql/functions/adoption, and leaves the database
+ * unchanged.
+ */
 import postgres from '#postgres'
 import { lineAt, type Mapping, readMappings } from '../db/mapping/mappings.ts'
 import { arrayText, type Fragment, type Pool, type Transaction } from '../db/sql.ts'
 import { withoutTrace } from './without-trace.ts'
 
-/** A problem of a file, and its remedy: sentences without a full stop. */
+/** A problem of a file, and its remedy. The texts of both are sentences without a full stop. */
 export interface Finding {
   file: string
   /** Null when PostgreSQL names no line. */
   line: number | null
-  /** With an `error` the mapping must not be installed. */
+  /** An `error` forbids the installation of the mapping; a `warning` does not. */
   level: 'error' | 'warning'
   problem: string
   remedy: string
@@ -19,32 +22,34 @@ export interface Finding {
 
 export interface CheckedMapping {
   findings: Finding[]
-  /** The columns that the mapping reads, by the qualified names of their tables, as SQL. */
+  /** The columns that the mapping reads. Each key is the qualified name of a table; all names are quoted for SQL. */
   columns: ReadonlyMap<string, ReadonlySet<string>>
   /** The statements that let the login read these columns. */
   grants: string[]
 }
 
-/** A change of the records of a type by the installation of the mapping. */
+/** A change that the installation of the mapping would make to the records of a type. */
 export interface RecordChange {
   record: string
-  /** `appear` in the lists, `leave` them, or `differ`. */
+  /** `appear`: the records are new in the lists. `leave`: they leave the lists. `differ`: their columns change. */
   change: string
   records: number
   firstKey: string
-  /** The columns in which the first record differs. */
+  /** The columns in which the first record (`firstKey`) would change. */
   columns: string[]
 }
 
 /**
- * Checks the mapping of a folder in a transaction that is rolled back. It reads all rows, and takes no lock that blocks
- * a writer of the platform. Without the schema gateway, the transaction also creates it.
+ * Checks the mapping of a folder in a transaction that is rolled back. The check reads all rows, and takes no lock that
+ * blocks a writer of the platform. When the schema `gateway` does not exist, the transaction creates the schema too.
  *
  * @param sql connections of the login that will install the mapping
- * @param path the schemas of names that are not qualified
- * @param staged tables that are created for the check if they do not exist (sql/0015); with them, no rows are read
+ * @param path the schemas of names without a schema
+ * @param staged definitions of tables that the check creates when they do not exist (sql/0015); when there are any, the
+ * check reads no rows
  * @returns `changes`: the changes of types whose mapping differs from the installed one
- * @throws an Error when the folder has no mapping, or a rule has none; an error of the connection, or of a lock
+ * @throws an Error when the folder has no mapping, or has a rule for a type without a mapping; an error of the
+ * connection, or of a lock
  */
 export async function checkMapping(
   sql: Pool,
@@ -65,14 +70,14 @@ export async function checkMapping(
   })
 }
 
-/** A finding of a function in sql/functions/adoption. */
+/** A finding as a function in sql/functions/adoption returns it. */
 type FindingDetails = Omit<Finding, 'file' | 'line' | 'keys'> & { keys?: string[] | null }
 
 class Check {
   readonly #findings: Finding[] = []
-  /** The schemas of the tables that the mapping reads. */
+  /** The schemas on which the login needs `usage`, to read the mapping's tables. */
   readonly #schemas = new Set<string>()
-  /** The columns that the mapping reads, by the names of their tables. */
+  /** The columns that the mapping reads, by the qualified names of the tables. */
   readonly #columns = new Map<string, Set<string>>()
 
   constructor(private readonly sql: Transaction) {}
@@ -105,7 +110,7 @@ class Check {
       await this.#collect(`${record}.sql`, this.sql`/* adoption.find_rows */ gateway.find_row_faults(${record})`)
     }
     const changes = readsRows && this.#hasNoError(0) ? await this.#findChanges(mappings) : []
-    // Last, because it locks tables of the gateway until the transaction ends.
+    // This check is the last, because it locks tables of the gateway until the transaction ends.
     for (const { record, select, rules, path } of sound) {
       const file = `${record}.sql`
       const isPrepared = await this.#attempt(
@@ -177,7 +182,7 @@ class Check {
     await this.sql`drop view /* adoption.drop_changed */ pg_temp.changed cascade`
   }
 
-  /** Creates a view that voucher_gateway_reader may evaluate. @returns whether the query has no fault */
+  /** Creates a view that voucher_gateway_reader may evaluate. @returns true when PostgreSQL accepts the query */
   async #createView(file: string, name: string, query: string, path: string): Promise<boolean> {
     const isCreated = await this.#attempt(
       file,
@@ -212,7 +217,7 @@ class Check {
     this.#findings.push({ file, line, ...found, keys: keys ?? [] })
   }
 
-  /** Calls a SQL function and adds its findings. @returns whether there is no error */
+  /** Calls a SQL function and adds its findings. @returns true when no finding is an error */
   async #collect(file: string, call: Fragment): Promise<boolean> {
     const before = this.#findings.length
     await this.#attempt(file, async sql => {
@@ -221,10 +226,14 @@ class Check {
     return this.#hasNoError(before)
   }
 
-  /** @param from the number of the first finding that counts */
+  /** @param from the index of the first finding that counts */
   readonly #hasNoError = (from: number) => this.#findings.slice(from).every(({ level }) => level === 'warning')
 
-  /** Runs statements in a savepoint. Their error becomes a finding. @returns whether they succeeded */
+  /**
+   * Runs statements in a savepoint, and turns an error of a statement into a finding.
+   *
+   * @returns true without an error
+   */
   async #attempt(file: string, run: (sql: Transaction) => Promise<unknown>): Promise<boolean> {
     try {
       await this.sql.savepoint(run)
@@ -239,7 +248,9 @@ class Check {
   }
 }
 
-/** The SQLSTATEs of errors that no file causes: connection, resources, locks, an operator, the system. */
+/**
+ * The SQLSTATEs of errors for which no file is the cause: connection, resources, locks, operator intervention, system.
+ */
 const notOfMapping = /^(08|53|55P03|57|58|40)/
 
 /** The remedies of errors for which PostgreSQL gives no hint, by SQLSTATE. */

@@ -2,7 +2,7 @@ import { type Mapping, throwWithFile } from '../db/mapping/mappings.ts'
 import type { Sql } from '../db/sql.ts'
 
 /**
- * Returns the planner's estimate of the rows of the mappings.
+ * Returns the number of rows that the planner of PostgreSQL expects from the mappings.
  *
  * @throws an error that names the file when a mapping no longer fits the tables
  */

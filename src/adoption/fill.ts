@@ -5,7 +5,7 @@ import { makeAllSteps } from '../projection/step.ts'
 
 export interface Progress {
   phase: 'records' | 'indexes' | 'figures' | 'done' | 'stopped'
-  /** The reason why steps do not follow a mapping. */
+  /** The reason why steps evaluate no more keys of a mapping; null when there is none. */
   problem: string | null
   records: number
   /** Null until the steps begin. */
@@ -40,9 +40,10 @@ async function readProgress(sql: Sql): Promise<Progress> {
 }
 
 /**
- * Makes steps, unless a service makes them, until all records are written, or a mapping blocks them.
+ * Makes steps until all records are written, or until a mapping stops the steps. While a service makes steps, only
+ * waits.
  *
- * @param signal ends the steps, which a later call continues
+ * @param signal ends the steps; a later call continues where this call ended
  * @param onProgress called several times a second
  * @returns the last progress
  */
@@ -62,7 +63,8 @@ export async function writeRecords(
       .finally(() => {
         steps = undefined
       })
-    // Counting the records takes at most a tenth of the time.
+    // The pause is at least nine times as long as the last count of the records, so that counts take a tenth of the
+    // time.
     await pause(Math.max(interval, counting * 9))
     if (failure) throw failure
     const began = performance.now()
@@ -71,7 +73,7 @@ export async function writeRecords(
     onProgress(progress)
     if (progress.phase !== 'done' && progress.phase !== 'stopped' && !signal.aborted) continue
     await steps
-    // New changes may wait again.
+    // The counts are read again after the last step. The phase stays, although new changes may wait by now.
     return { ...(await readProgress(pool)), phase: progress.phase, problem: progress.problem }
   }
 }

@@ -4,10 +4,10 @@ import type { Sql } from '../db/sql.ts'
 import { GatewayError } from '../domain/errors.ts'
 
 /**
- * Writes files into a folder, which is created if it does not exist.
+ * Writes files into a folder, and creates the folder when it does not exist.
  *
  * @param files the texts, by file name
- * @throws GatewayError when the folder has one of the files; then none is written
+ * @throws GatewayError when the folder has one of the files already; then no file is written
  */
 export function writeFolder(folder: string, files: Readonly<Record<string, string>>): void {
   const existing = Object.keys(files).filter(name => existsSync(join(folder, name)))
@@ -20,13 +20,14 @@ export function writeFolder(folder: string, files: Readonly<Record<string, strin
 }
 
 /**
- * Writes the installed mapping of a platform into a folder, from which `adopt apply` installs it again.
+ * Writes the installed mapping of a platform into a folder. `adopt apply` can install the mapping again from the
+ * folder.
  *
  * @returns the names of the files, and the schemas of unqualified names
  * @throws GatewayError when no mapping of a platform is installed, or when the folder has one of the files
  */
 export async function exportMapping(sql: Sql, folder: string): Promise<{ files: string[]; path: string }> {
-  // The select of a type that the platform lacks is empty.
+  // A type of records that the platform does not have has an empty select.
   const rows = await sql<{ name: string; text: string; path: string }[]>`
     select /* adoption.export_mapping */ name, text, files ->> 'path' as path
     from gateway.mapping cross join lateral (

@@ -1,9 +1,12 @@
-/** Guesses the expression for each column of a mapping from the names and types of the platform's columns (`names.ts`). */
+/**
+ * Guesses the SQL expression of each column of a mapping from the names and types of the platform's columns
+ * (`names.ts`).
+ */
 import * as names from './names.ts'
 import { keyColumnOf, type Platform, singular, toSnakeCase } from './platform.ts'
 import type { Column, Table } from './tables.ts'
 
-/** The guess for a column of a mapping: an expression, or null; and a note for the person who checks it. */
+/** The guess for a column of a mapping: an SQL expression, or null; and a note for the person who checks the guess. */
 interface Guess {
   value: string | null
   note?: string | undefined
@@ -12,8 +15,8 @@ interface Guess {
 const minorUnits = /_(in_)?(cents|pence|minor|minor_units)$/
 
 /**
- * Returns the first column with one of the names, in their order, and a type that converts to the wanted one. The name
- * of the table may be a prefix: `variant_rank` of `product_variants` is a `rank`.
+ * Returns a column with one of the names, earlier names first, and with a type that converts to the wanted type. The
+ * name of the table may be a prefix: `variant_rank` of `product_variants` is a `rank`.
  */
 function findColumn({ name, columns }: Table, sought: readonly string[], type: string): Column | undefined {
   const usable = columns.filter(column => names.sourceTypes[type]?.includes(column.type))
@@ -52,13 +55,13 @@ export function guessConditions(record: string, source: Table): string[] {
 
 /** Creates the functions that guess the columns of the mapping of a table, and collect the tables that they join. */
 export function createGuesser(source: Table, { tables, candidates, targets, hasOneShop }: Platform) {
-  /** The tables that are joined, with the columns of the source that lead to them. */
+  /** The tables to join, each with the column of the source that refers to the table. */
   const joins = new Map<Table, Column>()
-  /** The tables that link the record with others, with their columns that lead to the source. */
+  /** The tables that link the record with other records, each with the column that refers to the source. */
   const links = new Map<Table, Column>()
   const at = (column: Column) => `${source.alias}.${column.sql}`
   const tableOf = (record = '') => candidates.get(record)?.[0]
-  /** Finds the column of a table that leads to the records of a type. */
+  /** Finds the column of a table that refers to the target. */
   const leadingTo = (target: Table | undefined, { columns } = source) =>
     target && columns.find(column => targets.get(column) === target)
 
@@ -78,7 +81,9 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     return undefined
   }
 
-  /** Guesses the keys of a product's categories: from a table that links both, or else from a column of the product. */
+  /**
+   * Guesses the keys of a product's categories: from a table that links products and categories, else from a column.
+   */
   function guessCategories(key: Column | undefined): Guess {
     const category = tableOf('category')
     for (const table of tables) {
@@ -91,7 +96,10 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     return { value: own ? `array_remove(array[${at(own)}], null)` : null }
   }
 
-  /** Guesses whether a voucher is void: from a column, its opposite, the date, or a word of an enum. */
+  /**
+   * Guesses whether a voucher is void: from a boolean column (void or active), the date of voiding, or a value of an
+   * enum.
+   */
   function guessVoid(): Guess {
     const flag = findColumn(source, names.columnNames('void'), 'boolean')
     const opposite = findColumn(source, names.activeNames, 'boolean')
@@ -102,7 +110,7 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     return { value: findWord(source, names.voidWords) ?? null }
   }
 
-  /** Converts a time to a day at the time zone of the tenant. */
+  /** Converts an instant to the calendar day in the time zone of the tenant. */
   function toDay(name: string, instant: string): Guess {
     const found = locate('time_zone', 'text')?.value
     const zone = found ?? `'UTC'`
@@ -145,13 +153,16 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     if (name === 'void') return guessVoid()
     const found = locate(name, type)
     if (found) return convert(name, type, found.column, found.value)
-    // When no column was found, no customer counts as consenting.
+    // Without a column for the consent, the mapping says that no customer consents.
     return name === 'marketing_opted'
       ? { value: 'false', note: 'Nothing found: no customer is listed.' }
       : { value: null }
   }
 
-  /** Returns a constant for a column that was not found: its default, with its type or the type of its keys. */
+  /**
+   * Returns a constant for a column that was not found: the default, cast to the column's type or to the type of the
+   * keys.
+   */
   function fallback(name: string, type: string, standard: string | null): string {
     const record = names.keyColumns[name]
     const table = hasOneShop && record === 'tenant' ? undefined : tableOf(record)

@@ -1,4 +1,6 @@
-/** Saves and restores the ids of keys that are no integers: another database would give them other ids. */
+/**
+ * Saves and restores the ids of keys that are not integers, because another database would give these keys other ids.
+ */
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { sendCopy } from '../db/row/copy.ts'
@@ -12,10 +14,10 @@ export async function exportIds(sql: Pool, target: Writable): Promise<void> {
 }
 
 /**
- * Reads the CSV of `exportIds`, before the first records are written.
+ * Reads the CSV of `exportIds`. Call this function before the first records are written.
  *
  * @returns the number of ids
- * @throws an error of the database when a key or an id exists already; then nothing is changed
+ * @throws an error of the database when a key or an id exists already; then no id is stored
  */
 export async function importIds(sql: Pool, source: Readable): Promise<number> {
   return await sql.begin(async transaction => {

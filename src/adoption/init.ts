@@ -9,7 +9,7 @@ import { tableNames } from './names.ts'
 import { findRecords, keyColumnOf, type Platform } from './platform.ts'
 import { readTables, type Table } from './tables.ts'
 
-/** The words of the data dictionary, by type of record and column. The default of a required column is null. */
+/** The descriptions of the data dictionary, by type of record and column. The default of a required column is null. */
 const Descriptions = z.record(
   z.string(),
   z.object({
@@ -24,11 +24,11 @@ const descriptions = new URL('../../schema/mapping-columns.json', import.meta.ur
 /** The files for a type of records. */
 export interface MappingDraft {
   record: string
-  /** The tables that may have its records, the likeliest first. The files read the first table. */
+  /** The tables that may have records of the type, the likeliest first. The files read the first table. */
   candidates: string[]
   /** The table names that the search tried. */
   sought: string[]
-  /** The texts by the names of the files. */
+  /** The text of each file, by the name of the file. */
   files: Record<string, string>
 }
 
@@ -46,7 +46,7 @@ const onlyShop = {
   'tenant.sql': `${comment('One shop is one tenant. Put its name and its time zone.')}select 1 as key, 'My shop' as name, 'UTC' as time_zone;\n`,
 }
 
-/** Returns the select of a type, and the rules of the tables that it joins, by the names of their files. */
+/** Returns the select of a type, and the rules of the tables that the select joins, by the names of the files. */
 function toFiles(
   record: string,
   { words, columns }: Description,
@@ -103,7 +103,7 @@ function toFiles(
  *
  * @param sql the database of the platform; it needs no schema of the gateway
  * @returns one draft for each type of records
- * @throws GatewayError when the folder has one of the files: none is written then
+ * @throws GatewayError when the folder has one of the files already; then no file is written
  */
 export async function initMapping(sql: Pool, folder: string): Promise<MappingDraft[]> {
   const described = Object.entries(Descriptions.parse(JSON.parse(readFileSync(descriptions, 'utf8'))))

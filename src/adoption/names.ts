@@ -1,9 +1,9 @@
 /**
- * The names that platforms give to the tables and columns of v1, the likeliest first. v1's own names are not repeated
+ * The names that platforms use for the tables and columns of v1, the likeliest first. The names of v1 are not repeated
  * here.
  */
 
-/** The tables of each type of records, in the singular. */
+/** The names of tables for each type of records, in the singular. */
 const tables: Record<string, string> = {
   tenant: 'merchant store shop venue outlet branch location organisation organization company channel',
   category: 'product_category collection taxon',
@@ -91,16 +91,18 @@ export const voidWords = ['void', 'voided', 'blocked', 'disabled', 'cancelled', 
 /** Columns that mark a row as deleted. */
 export const deletedNames = ['deleted_at', 'date_deleted', 'is_deleted', 'deleted']
 
-/** Columns with the key of another type, and that type. */
+/** The columns of v1 that have the key of a record of another type, with that type. */
 export const references: Record<string, string> = { tenant_id: 'tenant', parent_id: 'tenant', product_id: 'product' }
 
-/** All columns with keys of another type. */
+/** The columns of v1 that have one key, or a list of keys, of another type. */
 export const keyColumns: Record<string, string> = {
   ...references,
   ...{ parent_product_id: 'product', category_ids: 'category' },
 }
 
-/** Columns that may be found through a foreign key: in the table of the named type, or in any table. */
+/**
+ * The columns of v1 that a platform may have in a referenced table: in the table of the named type, or in any table.
+ */
 export const joinedColumns: Record<string, { record?: string; column: string }> = {
   currency: { column: 'currency' },
   time_zone: { record: 'tenant', column: 'time_zone' },

@@ -1,15 +1,15 @@
-/** Finds the tables of a platform that have records, and the columns that lead from one table to another. */
+/** Finds the tables of a platform that have records of v1, and the columns that refer to other tables. */
 import { columnNames, tableNames } from './names.ts'
 import type { Column, Table } from './tables.ts'
 
-/** The tables of a platform, with the meaning that their names and keys suggest. */
+/** The tables of a platform, with the types of records and the references that names and keys suggest. */
 export interface Platform {
   tables: Table[]
   /** The tables that may have the records of each type, the likeliest first. */
   candidates: Map<string, readonly Table[]>
-  /** The tables to whose keys columns refer. */
+  /** The table that each column refers to. */
   targets: Map<Column, Table>
-  /** True when no record names its tenant. Then all records belong to the tenant with the key 1. */
+  /** True when no column refers to a tenant. Then all records belong to the tenant with the key 1. */
   hasOneShop: boolean
 }
 
@@ -29,8 +29,8 @@ const withoutSeparators = (name: string) => toSnakeCase(name).replaceAll('_', ''
 export const singular = (name: string) => name.replace(/ies$/, 'y').replace(/(?<=ch|sh|ss|x)es$|(?<!s)s$/, '')
 
 /**
- * Groups the tables with a key by name: the whole name, and the name without a prefix that most tables have, or that
- * the name repeats (`giftcard_giftcardevent`).
+ * Groups the tables with a key by their names. A table has its whole name, and also its name without a prefix that most
+ * tables have, or that the name repeats (`giftcard_giftcardevent`).
  */
 function groupByName(tables: readonly Table[]): Map<string, Table[]> {
   const groups = new Map<string, Table[]>()
@@ -48,8 +48,8 @@ function groupByName(tables: readonly Table[]): Map<string, Table[]> {
 }
 
 /**
- * Finds the tables of records by name, and the targets of columns: by foreign keys, or else by a name such as `shop_id`
- * and the type.
+ * Finds the tables of records by their names, and the tables that columns refer to: by foreign keys, or else by the
+ * column's type and a name such as `shop_id`.
  *
  * @param records the types of records
  */

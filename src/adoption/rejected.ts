@@ -6,9 +6,9 @@ import type { Fragment, Pool, Sql } from '../db/sql.ts'
 interface RejectedKey {
   record: string
   key: string
-  /** May quote values of the row. */
+  /** The reason for the rejection, which may quote values of the row. */
   reason: string
-  /** An ISO 8601 instant. The reason may have changed later. */
+  /** The instant since which the key is rejected (ISO 8601). The reason can be newer. */
   since: string
 }
 
@@ -21,7 +21,7 @@ export const readRejected = async (sql: Sql): Promise<RejectedKey[]> =>
   await sql<RejectedKey[]>`
     with /* adoption.read_rejected */ listed as (${rejectedKeys(sql, sql`key`)}) select * from listed`
 
-/** Writes all rejected keys as CSV. A key that a spreadsheet would take for a formula gets an apostrophe. */
+/** Writes all rejected keys as CSV. An apostrophe precedes each key that a spreadsheet would take for a formula. */
 export async function exportRejected(sql: Pool, target: Writable): Promise<void> {
   const key = sql`case when key ~ '^[=+@\\t\\r-]' then '''' || key else key end`
   const rows = await sql`

@@ -1,19 +1,19 @@
-/** The record that a mapping makes of one key. */
+/** Shows the record that a mapping makes from the row of one key. */
 import { type Mapping, throwWithFile } from '../db/mapping/mappings.ts'
 import type { Transaction } from '../db/sql.ts'
 
 /** The record of a key, and its origin. */
 export interface KeyState {
-  /** True when the files equal the installed mapping, which steps evaluate. */
+  /** True when the files equal the installed mapping. Steps evaluate only the installed mapping. */
   isInstalled: boolean
   /** The rows that the select returns for the key now: one row, unless the mapping is wrong. */
   rows: object[]
-  /** The reasons why steps will evaluate the key; empty when nothing waits. */
+  /** The reasons why steps will evaluate the key; empty when the key does not wait for a step. */
   notes: string[]
   record: { id: number; tenant_id?: number; reference?: string } | null
   /** The reason why v1 cannot show the row. */
   rejection: string | null
-  /** The tenant that lists the record; null when the tenant has no record. */
+  /** The tenant whose list has the record; null when v1 does not have that tenant. */
   tenantId: number | null
 }
 

@@ -1,15 +1,18 @@
-/** The state of the records that steps write by the mappings. */
+/** Reads how far the steps have written the records of each mapping. */
 import type { Sql } from '../db/sql.ts'
 
 interface RecordState {
   record: string
   records: number
   rejected: number
-  /** The reason for a scan, for its stop, or for a broken mapping; null when there is none. */
+  /**
+   * The reason why the mapping is broken, why a scan has stopped, or why a scan runs; null when there is no such
+   * reason.
+   */
   state: string | null
 }
 
-/** Reads the state of each type that has a mapping, as the owner. */
+/** Reads the state of each type of records with a mapping. Only the owner of the schema has the right to read it. */
 export async function readRecordStates(sql: Sql): Promise<RecordState[]> {
   return await sql<RecordState[]>`
     select /* adoption.read_states */ mapping.record::text as record,

@@ -5,30 +5,34 @@ export interface Column {
   name: string
   /** The name as SQL. */
   sql: string
-  /** The name of its type in `pg_type`, or of the base type for a domain, or `enum`. */
+  /** The name of the column's type in `pg_type`; for a domain the name of the base type; `enum` for any enum. */
   type: string
   /** The values of an enum. */
   labels: string[]
-  /** True when it is the only column of the primary key. */
+  /** True when the primary key has only this column. */
   isKey: boolean
-  /** The `path` of the table to whose primary key a foreign key of the column refers. */
+  /**
+   * The `path` of the table whose primary key the column refers to by a foreign key; null without such a foreign key.
+   */
   target: string | null
 }
 
 export interface Table {
-  /** The name in the file of a rule: with the schema, when several schemas have such a table. */
+  /**
+   * The name of the table in the name of a rule's file; with the schema when several schemas have a table of this name.
+   */
   source: string
   name: string
   /** The name with the schema, as SQL. */
   path: string
-  /** The name that columns are qualified with, as SQL. */
+  /** The alias that qualifies the columns, as SQL. */
   alias: string
   columns: Column[]
 }
 
 /**
  * Reads the tables of all schemas except the system's and `gateway`. The schema with the most tables, probably the
- * platform's own, comes first. Tables whose names cannot be names of files are left out.
+ * platform's own, comes first. Leaves out tables whose names cannot be names of files.
  */
 export const readTables = (sql: Sql) => sql<Table[]>`
   select /* adoption.read_tables */ source, name, path, quote_ident(source) as alias, columns

@@ -4,9 +4,10 @@ import { hasSchema } from '../db/migration/migrations.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
 
 /**
- * Runs work in a transaction that is rolled back. Without the schema gateway, the transaction also creates it.
+ * Runs work in a transaction that is rolled back. When the schema `gateway` does not exist, the transaction creates it.
  *
- * @param sql connections of the owner; statements have no time limit, and wait a second for a lock
+ * @param sql connections of the owner. Statements of the work have no time limit, and wait for a lock for one second at
+ * most
  */
 export async function withoutTrace<Result>(
   sql: Pool,
