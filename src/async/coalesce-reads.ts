@@ -1,8 +1,9 @@
 /**
- * Coalesces the reads of concurrent callers: calls during a read share the next read, so no result is older than its
- * call.
+ * Coalesces the reads of concurrent callers: all calls during a read share the next read. So no caller gets a result
+ * that was read before its call.
  *
- * @param timeout the time after which a running read no longer delays new calls, in milliseconds; default: unlimited
+ * @param timeout the time after which new calls no longer wait for the running read, in milliseconds; default:
+ * unlimited
  */
 export function coalesceReads<Result>(read: () => Promise<Result>, timeout = Number.POSITIVE_INFINITY) {
   let running: { since: number; result: Promise<Result> } | null = null

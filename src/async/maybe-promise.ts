@@ -1,15 +1,21 @@
 /**
- * Most steps of a request have their result immediately. Waiting for a promise at each step would cost much time, so
- * these functions wait only for promises.
+ * Most steps of a request return a value and no promise. To await each step would cost much time, so these functions
+ * wait only for promises.
  */
 
-/** Calls `go` with the value: immediately, or when the promise is fulfilled. Throws when an immediate `go` throws. */
+/**
+ * Calls `go` with a value immediately, and with the value of a promise when the promise is fulfilled. When `go` throws
+ * immediately, this function throws too.
+ */
 export const mapMaybePromise = <Value, Next>(
   value: Value | Promise<Value>,
   go: (value: Value) => Next | Promise<Next>,
 ): Next | Promise<Next> => (value instanceof Promise ? value.then(go) : go(value))
 
-/** Calls `ask` for each item. When a call throws, waits for the calls before it, then rejects with that error. */
+/**
+ * Calls `ask` for each item. When a call throws, waits for the results of the earlier calls, then rejects with that
+ * error.
+ */
 export function allMaybePromise<Item, Value>(
   items: readonly Item[],
   ask: (item: Item) => Value | Promise<Value>,
@@ -24,7 +30,7 @@ export function allMaybePromise<Item, Value>(
   }
   if (hasNoPromise(values)) return values
   const [first] = values
-  // `Promise.all` takes several times as long as one promise.
+  // A single promise needs no `Promise.all`, which takes several times as long.
   return values.length === 1 && first instanceof Promise ? first.then(value => [value]) : Promise.all(values)
 }
 

@@ -1,5 +1,5 @@
 /**
- * Collects rows in memory until they are written together.
+ * Collects rows in memory until a flush writes all of them together.
  *
  * @param merge combines two rows with the same key into one
  * @param write writes all rows, or throws and writes none
@@ -11,7 +11,7 @@ export function createWriteBuffer<Row>(
   let rows = new Map<string, Row>()
   let flushing = Promise.resolve()
 
-  /** Adds a row; costs no statement. */
+  /** Adds a row in memory, without a statement. */
   function add(key: string, row: Row): void {
     const existing = rows.get(key)
     rows.set(key, existing === undefined ? row : merge(existing, row))
@@ -37,9 +37,9 @@ export function createWriteBuffer<Row>(
     },
     has: (key: string): boolean => rows.has(key),
     add,
-    /** Writes all rows. After a failure they are kept for the next call. */
+    /** Writes all rows. After a failure the rows stay in the buffer for the next call. */
     flush(): Promise<void> {
-      // Flushes run one at a time: a flush also writes the rows that an earlier flush could not write.
+      // Only one flush runs at a time, because each flush also writes the rows that an earlier flush could not write.
       flushing = flushing.catch(() => {}).then(writeAll)
       return flushing
     },

@@ -3,10 +3,10 @@ import { ReasonError, reason } from '../reasons.ts'
 import { isServiceLink, similarNames, unknownVariable } from './variable-names.ts'
 import { variableNames, variables } from './variables.ts'
 
-/** The configuration, read from the environment; `variables.ts` explains each variable. */
+/** Reads the configuration from the environment; `variables.ts` describes each variable. */
 export type Config = z.infer<typeof Environment>
 
-/** The variables, and the number of processes that answer requests: an option of `serve`, not a variable. */
+/** The values of the variables, and the number of processes that answer requests, which is an option of `serve`. */
 const Environment = variables
   .extend({ workers: z.number() })
   .superRefine(
@@ -43,7 +43,7 @@ const Environment = variables
       const groups = 'or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com'
       refuse('OIDC_DOMAINS', hasIssuer && !isSet('OIDC_DOMAINS') && !isSet('OIDC_GROUPS'), groups)
     },
-    // Runs even when there are other errors, so that one message lists all of them.
+    // Runs even when there are other errors, so that one message lists all errors.
     { when: () => true },
   )
   .transform(environment => ({
@@ -57,7 +57,10 @@ const Environment = variables
     platformUrl: environment.PLATFORM_URL,
     databasePool: environment.DATABASE_POOL,
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
-    /** The store of the rates: `memory` counts for one process, and costs least; processes share the other stores. */
+    /**
+     * The store that counts the calls of the rate limit. `memory` counts for one process, and is the fastest; several
+     * processes can share each of the other stores.
+     */
     rateStore:
       environment.RATE_STORE ?? (environment.REDIS_URL ? 'redis' : environment.workers > 1 ? 'postgres' : 'memory'),
     redisUrl: environment.REDIS_URL,
@@ -66,7 +69,7 @@ const Environment = variables
     trustProxy: environment.TRUST_PROXY,
     rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
     exportsPerHour: environment.EXPORTS_PER_HOUR,
-    /** The origin at which others reach the service. */
+    /** The origin under which browsers and clients reach the service. */
     publicOrigin: environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`,
     webhook: {
       /** 32 bytes; when undefined, the key in the database is used. */
@@ -78,7 +81,7 @@ const Environment = variables
       audience: environment.REDEMPTION_AUDIENCE,
       /** Seconds until a redemption token expires. */
       timeToLive: environment.REDEMPTION_TOKEN_TTL,
-      /** Private keys, the first of which signs; when undefined, the keys in the database are used. */
+      /** Private keys. The service signs with the first key; when undefined, it uses the keys in the database. */
       keys: environment.REDEMPTION_KEYS,
     },
     /** 32 bytes; when undefined, the key in the database is used. */
@@ -107,8 +110,9 @@ const Environment = variables
   }))
 
 /**
- * Reads the configuration. White space around a value is ignored. An empty variable counts as not set. A link of
- * Kubernetes to a service of the same name also counts as not set. A name that is nearly one of our names is an error.
+ * Reads the configuration. Ignores white space around a value. An empty variable counts as not set, and so does a
+ * variable that Kubernetes sets for a service of the same name. A name that resembles the name of a variable is an
+ * error.
  *
  * @param environment usually `process.env`
  * @param workers the number of processes of this instance that answer requests

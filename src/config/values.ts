@@ -1,4 +1,4 @@
-/** Reads the texts of variables. Each message continues a sentence that begins with the name of the variable. */
+/** Parses the values of variables. Each message continues a sentence that begins with the name of the variable. */
 import { createECDH } from 'node:crypto'
 import { z } from 'zod'
 import { DatabaseUrlError, readDatabaseUrl } from '#database-url'
@@ -6,7 +6,7 @@ import { DatabaseUrlError, readDatabaseUrl } from '#database-url'
 /** Returns whether the host of a URL is this machine. */
 export const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
-/** A whole number, with its bounds. */
+/** A whole number between two bounds. */
 export const integer = (from: number, to: number) =>
   z
     .string()
@@ -23,7 +23,10 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
 
 export const flag = oneOf(['on', 'off']).transform(word => word === 'on')
 
-/** Which requests have a line in the log: none, all refused ones, or these and a share of the others. */
+/**
+ * Parses the choice of requests that the log has: no requests, all refused requests, or all refused requests and a
+ * share of the other requests.
+ */
 export const requestLog = z
   .string()
   .regex(
@@ -84,7 +87,7 @@ export const contacts = z
 const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
 
 export const addressRanges = words.refine(
-  // A range of all addresses is rejected: with it, any caller could choose its address.
+  // A range of all addresses is rejected, because then every caller could claim any address.
   parts => parts.length > 0 && parts.every(part => addressRange.safeParse(part).success && !part.endsWith('/0')),
   'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
 )
@@ -107,7 +110,7 @@ export const redisUrl = z.url({
 })
 
 const privacy = 'must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
-/** A URL whose requests are encrypted, or stay on this machine. */
+/** A URL with https, or of this machine: no request goes over a network unencrypted. */
 export const privateUrl = z
   .url({ protocol: /^https?$/, error: privacy })
   .transform(text => new URL(text))

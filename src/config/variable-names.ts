@@ -1,23 +1,28 @@
-/** Finds variables with unknown names that were probably meant for the service. */
+/** Finds environment variables whose names the service does not know, but which were probably meant for the service. */
 import { reason } from '../reasons.ts'
 
-/** The prefixes that only this service uses. Many other programs have variables `REDIS_…` and `DATABASE_…`. */
+/**
+ * The prefixes of names that only this service uses. `REDIS_` and `DATABASE_` are absent, because many programs use
+ * them.
+ */
 const ownVariablePrefixes = /^(CURSOR|EXPORTS|GRAPHQL|OIDC|RATE|REDEMPTION|SHUTDOWN|TRUST)_/
 
-/** Variables that Docker and Kubernetes set for each of their services. */
+/** The names of the variables that Docker and Kubernetes set for each of their services. */
 const serviceLink = /_(SERVICE_(HOST|PORT)|PORT)(_\w+)?$/
 
 /**
- * Returns whether Kubernetes or Docker set one of our variables for a service: METRICS_PORT=tcp://10.0.0.1:9464 for a
- * service "metrics".
+ * Returns whether Kubernetes or Docker set a variable of the service for another service:
+ * METRICS_PORT=tcp://10.0.0.1:9464 for a service "metrics".
  */
 export const isServiceLink = (name: string, value: string): boolean =>
   name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
 
-/** The minimum length of a name for suggestions, because shorter names resemble too many others. */
+/**
+ * The minimum length of a name for which a similar name is looked for, because a shorter name resembles too many names.
+ */
 const minLetters = 6
 
-/** Returns whether two names differ in case, in underscores, in one letter, or by the order of two letters. */
+/** Returns whether two names differ only in case, in underscores, in one letter, or in the order of two letters. */
 function isTypo(name: string, known: string): boolean {
   const [given, meant] = [name, known].map(text => text.toUpperCase().replaceAll('_', '')) as [string, string]
   if (Math.min(given.length, meant.length) < minLetters) return false
@@ -29,7 +34,7 @@ function isTypo(name: string, known: string): boolean {
   return Math.max(left.length, right.length) <= 1 || (left.length === 2 && left === [...right].reverse().join(''))
 }
 
-/** Makes the reason of an unknown variable. @param similar the variables that were probably meant */
+/** Returns the error of an unknown variable. @param similar the names that were probably meant */
 export const unknownVariable = (variable: string, similar: readonly string[]) =>
   reason('CONFIG_UNKNOWN', {
     variable,
@@ -42,8 +47,8 @@ export const unknownVariable = (variable: string, similar: readonly string[]) =>
  *
  * @param known the names of all variables
  * @param unset the variables without a value: if `DATABASE_URL` is set, `DATABASE_URL_UNPOOLED` belongs to another
- *   program
- * @returns none when the variable probably belongs to another program
+ * program
+ * @returns an empty list when the variable probably belongs to another program
  */
 export function similarNames(name: string, known: readonly string[], unset = known): string[] {
   const near = known.filter(each => isTypo(name, each) || (name.includes('_') && each.startsWith(`${name}_`)))
