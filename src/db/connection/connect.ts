@@ -9,14 +9,14 @@ import { poolSockets } from './socket.ts'
 /** The address of the database: a URL, or the Unix socket of an embedded server. */
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
 
-/** Returns an address as a URL, which another process can use. */
+/** Returns an address as a URL, in the form in which another process can use it. */
 export function addressUrl(address: DatabaseAddress): string {
   if (typeof address === 'string') return address
   const { host, port, user, database } = address
   return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
 }
 
-/** The role under which the service works (`sql/0001`): it cannot change the audit. */
+/** The database role of the service (`sql/0001`). The role has no right to change the audit. */
 export const serviceRole = 'voucher_gateway'
 
 /** A type of PostgreSQL that the driver decodes with the codec of a column. */
@@ -31,64 +31,71 @@ const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
 })
 
 /**
- * By default, sessions have the role of the login and `ownSearchPath`, and send their parameters as they start. Each
- * new connection is checked: with a role it must have the role and the limits, and lead to a primary that can be
- * written, unless it `readsOnly`.
+ * By default, a session has the role of the login and `ownSearchPath`, and sends its settings when it starts. Each new
+ * connection is checked. With a role, the session must have the role and the limits, and its server must be a writable
+ * primary, unless the pool `readsOnly`.
  */
 export interface PoolOptions extends Partial<Omit<SessionRequirements, 'prepares'>> {
   max: number
-  /** The name under which its statements are published; default: `requests`. */
+  /** The name of the pool, under which its statements are published; default: `requests`. */
   name?: string
-  /** The time after which the server ends a statement, in milliseconds; 0 for never. */
+  /** The time after which the server cancels a statement, in milliseconds; 0 for never. */
   statementTimeoutMs: number
   /**
-   * A statement fails when the server has not answered it whole after this long, and its connection is replaced;
-   * in milliseconds, longer than the server's own limit; default: never.
+   * The time limit for the whole answer to a statement, in milliseconds, longer than the server's own limit. After it,
+   * the statement fails and its connection is replaced. Default: no limit.
    */
   answerTimeoutMs?: number
-  /** A statement fails after it has waited this long for a connection, in milliseconds; default: never, without a queue. */
+  /**
+   * The maximum wait of a statement for a connection, in milliseconds; then it fails. Default: no limit and no queue.
+   */
   waitTimeoutMs?: number
   /**
-   * The time after which the server ends a statement of `steps`, of `background` and of `exports`, in milliseconds.
-   * With this option, each of the three has its own connections; default: they share the connections of the pool.
+   * The time after which the server cancels a statement of `steps`, `background` or `exports`, in milliseconds. With
+   * this option, each of the three has separate connections; by default, all three share the connections of the pool.
    */
   backgroundTimeoutMs?: number
-  /** A connection that takes longer to open fails, in milliseconds; default: four seconds. */
+  /** The time limit for the opening of a connection, in milliseconds; default: 4,000. */
   connectTimeoutMs?: number
   /**
-   * Called when a connection has closed. With it a connection stays open as long as the pool, because its session may
-   * hold locks; without it, for half an hour or more.
+   * Called when a connection has closed. With this option, connections stay open as long as the pool, because sessions
+   * may hold locks; otherwise the driver replaces a connection after half an hour or more.
    */
   onClose?: () => void
-  /** True for connections that take the commands of replication, as simple statements. */
+  /** True for connections that accept replication commands, which are sent as simple queries. */
   replication?: boolean
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }
 
 /**
- * The lifetime of a connection whose session can change behind a pooler, in seconds. A new connection is checked again.
+ * The lifetime of a connection whose session can change behind a pooler, in seconds. Then a new connection, which is
+ * checked again, replaces it.
  */
 const pooledLifetime = 60
 
-/** A statement on a standby waits this long for a lock that the replay holds, in milliseconds: then the primary answers. */
+/** The maximum wait of a statement on a standby for a lock of the replay, in milliseconds; then the primary answers. */
 const standbyLockTimeoutMs = 200
 
-/** A connection that takes longer to open fails, in milliseconds: less than `answerTimeoutMs` of the service. */
+/** The time limit for the opening of a connection, in milliseconds: less than `answerTimeoutMs` of the service. */
 const connectTimeoutMs = 4_000
 
-/** The maximum number of connections of each separate pool. A connection opens when it is needed. */
+/** The maximum number of connections of each separate pool. A pool opens a connection when a statement needs one. */
 const ownConnections = { steps: 1, background: 1, exports: 2 }
 
-/** The connections for expensive requests: at least two, so that one caller leaves one to others. */
+/**
+ * Returns the maximum number of connections for expensive requests: at least two, so that one caller cannot use them
+ * all.
+ */
 const expensiveConnections = (max: number) => Math.max(2, Math.ceil(max * 0.3))
 
-/** The time that an answer may take beyond `backgroundTimeoutMs`, in milliseconds. */
+/** The time between `backgroundTimeoutMs` and the time limit of the answer, in milliseconds. */
 const backgroundAllowanceMs = 500
 
 /**
- * Opens a pool, which connects when the first statement runs. A connection runs one statement at a time; statements
- * that find none free wait in the order in which they came, or as the queue decides (`statement-queue.ts`).
+ * Opens a pool, which connects when the first statement runs. A connection runs one statement at a time. When no
+ * connection is free, statements wait in the order of their arrival, or in the order of the queue
+ * (`statement-queue.ts`).
  *
  * @returns the pool; close it with `sql.end()`
  */
@@ -172,7 +179,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
   const settings = {
     max: options.max,
     connect_timeout: (options.connectTimeoutMs ?? connectTimeoutMs) / 1000,
-    // No pipelining (the driver's types lack the option): a statement never waits behind a blocked one.
+    // No pipelining, so that no statement waits behind a blocked statement (the driver's types lack the option).
     ...{ max_pipeline: 0 },
     ssl: false,
     ...sockets,
@@ -180,7 +187,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     // Arrays are sent as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
     fetch_types: false,
     connection: {
-      // PgBouncer accepts these from any client, and keeps them for it.
+      // PgBouncer accepts these settings from any client, and keeps them for the client.
       application_name: readsOnly ? 'voucher-gateway-records' : 'voucher-gateway',
       ...connection,
       ...timeFormat,
@@ -207,7 +214,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
   const end = driver.end
   driver.end = async options => {
     await end(options)
-    // The driver stops waiting for a server that does not close its end, but leaves the connection open.
+    // When the server does not close its side, the driver stops waiting but leaves the connection open.
     closeSockets()
   }
   return driver

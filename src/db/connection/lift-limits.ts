@@ -1,10 +1,10 @@
 import type { Sql } from '../sql.ts'
 
 /**
- * Lifts the limits of time that a login, a database or a pooler sets, and turns the compiler of PostgreSQL off. Servers
- * before 17 have no `transaction_timeout`.
+ * Removes the time limits that a login, a database or a pooler sets, and turns off the JIT compiler of PostgreSQL.
+ * Servers before 17 have no `transaction_timeout`.
  *
- * @param isLocal true for the transaction, false for the session
+ * @param isLocal true: until the end of the transaction; false: for the session
  */
 export const liftLimits = (sql: Sql, isLocal: boolean) =>
   sql

@@ -1,16 +1,19 @@
-/** Repeats statements that need a lock. Each waits only for a short time, because writers queue behind it. */
+/** Repeats statements that need a lock. Each attempt waits only for a short time, because writers queue behind it. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Fragment, Sql } from '../sql.ts'
 import { codeOf } from './outage.ts'
 
-/** In milliseconds: the interval of reads of the holders, less than `lock_timeout`, and the pause after an attempt. */
+/**
+ * In milliseconds. `read`: the interval at which the lock holders are read, less than `lock_timeout`. `retry`: the
+ * pause after a failed attempt.
+ */
 const times = { read: 50, retry: 1_500 }
 
-/** The SQLSTATEs of a lock that another transaction holds: `lock_timeout`, and a deadlock. */
+/** The SQLSTATEs of errors because another transaction holds a lock: `lock_timeout` (55P03) and deadlock (40P01). */
 const lockConflict = /^(55P03|40P01)$/
 
 export interface LockRetryOptions {
-  /** The time for which a statement is tried, in seconds. */
+  /** The time after which a failed attempt is not repeated, in seconds. */
   lockWait: number
   /** Called after each attempt that failed, with the transactions that hold the locks. */
   onBlocked?: ((holders: string) => void) | undefined
@@ -20,12 +23,12 @@ export interface LockRetryOptions {
 }
 
 /**
- * Makes the function that tries statements of a session, whose `lock_timeout` is set.
+ * Creates a function that repeats statements of a session. The session must have a `lock_timeout`.
  *
  * @param sql a pool without that session's connection
  * @param pid the backend of the session
- * @returns runs work until it has its locks; throws the work's error, or an Error that names the holders of a lock
- * after `lockWait`
+ * @returns a function that repeats `work` until `work` gets its locks. It throws any other error of `work`, and after
+ * `lockWait` an Error that names the transactions with the locks
  */
 export function retryLocks(
   sql: Sql,
@@ -36,7 +39,7 @@ export function retryLocks(
     let holders = 'another transaction'
     for (const deadline = performance.now() + lockWait * 1000; ; await pause(times.retry)) {
       const reading = setInterval(async () => {
-        // An error is ignored here, because it would also fail the statements of the session.
+        // Ignores an error of this read, because the error would also end the attempt.
         holders = (await readHolders(sql, pid).catch(() => '')) || holders
       }, times.read)
       try {
@@ -56,7 +59,7 @@ export function retryLocks(
   }
 }
 
-/** Reads the transactions for which a session waits; empty when it does not wait. */
+/** Returns a description of the transactions whose locks a session waits for; empty when the session does not wait. */
 async function readHolders(sql: Sql, pid: number): Promise<string> {
   const rows = await sql<{ holder: string }[]>`
     select /* blockers.read */ ${describeHolder(sql)} as holder
@@ -65,9 +68,9 @@ async function readHolders(sql: Sql, pid: number): Promise<string> {
 }
 
 /**
- * Returns an expression that describes a transaction for the person who may end it. In `pg_stat_activity` most columns
- * are null when the login may not see the sessions of that role. A prepared transaction has no row there: its `pid` is
- * 0 or null.
+ * Returns the SQL expression of a text about a transaction, for the person who may end the transaction. In
+ * `pg_stat_activity` most columns are null when the login may not see the sessions of that role. A prepared transaction
+ * has no row in `pg_stat_activity`: its `pid` is 0 or null.
  */
 export const describeHolder = (sql: Sql): Fragment => sql`
   case when coalesce(pid, 0) = 0 then 'a prepared transaction (select * from pg_prepared_xacts)'

@@ -13,7 +13,7 @@ const codes = [
 
 const outage = new RegExp(`^(${codes.map(({ source }) => source).join('|')})$`)
 
-/** Decides whether a failed statement means that the database is out of reach, so that a caller may try again. */
+/** Returns true when a statement failed because the database cannot be reached or used, so that a retry can succeed. */
 export const isOutage = (error: unknown): boolean => outage.test(codeOf(error))
 
 /** Returns the code of an error of Node, of the driver or of PostgreSQL, without its message, which may name hosts and logins. */

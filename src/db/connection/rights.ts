@@ -5,15 +5,15 @@ import { serviceRole } from './connect.ts'
 export interface LoginRights {
   /** The name of the login, quoted for SQL. */
   login: string
-  /** True when it may read the list of applied migrations; also true before the first migration. */
+  /** True when the login may read the list of applied migrations; also true when no migration has run yet. */
   readsMigrations: boolean
-  /** True when it may set the role of the service; null when the cluster has no such role. */
+  /** True when the login may set the role of the service; null when the server has no such role. */
   setsServiceRole: boolean | null
 }
 
-/** Reads the rights of the login. @param sql a connection under the role that logs in */
+/** Reads the rights of the login. @param sql a connection with the role of the login, not of the service */
 export async function readRights(sql: Sql): Promise<LoginRights> {
-  // From PostgreSQL 16 on, some members may not set the role.
+  // From PostgreSQL 16 on, a membership may exclude the right to set the role.
   const [rights] = await sql<[LoginRights]>`
     select /* rights.read */ quote_ident(session_user) as login,
            coalesce((select has_schema_privilege(pg_namespace.oid, 'usage') and has_table_privilege(pg_class.oid, 'select') is not false
@@ -26,10 +26,10 @@ export async function readRights(sql: Sql): Promise<LoginRights> {
 }
 
 /**
- * Returns the reason for a login that, by itself or by a role, has more rights than the service needs.
+ * Returns a reason when the login, itself or through a role, has more rights than the service needs; otherwise null.
  *
- * @param replicates true for a platform on another server: then the login owns the tables, and before PostgreSQL 16
- * only a superuser may create the subscription
+ * @param replicates true for a platform on another server: then the login must own the tables, and before PostgreSQL 16
+ * must be a superuser, because only a superuser may create the subscription
  */
 export async function findExcessRights(sql: Sql, replicates: boolean): Promise<Reason[]> {
   const [found] = await sql<[{ login: string; rights: string | null }]>`

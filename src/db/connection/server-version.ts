@@ -1,12 +1,15 @@
 import { ReasonError, reason } from '../../reasons.ts'
 
-/** The oldest version of PostgreSQL for the service and for a platform on another server: the tests use no older one. */
+/**
+ * The oldest supported version of PostgreSQL, for the service and for a platform on another server. No older version is
+ * tested.
+ */
 const oldest = 15
 
 /**
- * Requires a version of PostgreSQL.
+ * Requires a supported version of PostgreSQL.
  *
- * @param variable the variable that names the server
+ * @param variable the environment variable with the URL of the server
  * @param version its `server_version_num`
  * @throws a ReasonError for an older one
  */

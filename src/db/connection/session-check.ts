@@ -1,12 +1,12 @@
 /**
- * Checks each new connection before the driver runs its first statement: postgres.js has no hook for that, but each
- * byte of its connections passes through our own socket. The socket holds back the ReadyForQuery that ends the startup
- * phase, and runs the check. If the check succeeds, the driver gets that message; otherwise the socket fails with the
- * reason.
+ * Checks each new connection before the driver runs its first statement: postgres.js has no hook for such a check, but
+ * each byte of its connections passes through a socket of this service. The socket holds back the ReadyForQuery that
+ * ends the startup phase, and runs the check. If the check succeeds, the driver gets the ReadyForQuery; otherwise the
+ * socket fails with the reason.
  *
  * The check of a session with a role runs in an open transaction, except for one statement that a pooler may route to a
- * standby. When a client leaves during a transaction, a pooler also closes its own connection to the server, so no
- * other client gets a refused session. The check of another session is one message.
+ * standby. When a client disconnects during a transaction, a pooler also closes its connection to the server, so no
+ * other client gets a session that the check refused. The check of a session without a role is one message.
  */
 import type { Socket } from 'node:net'
 import {
@@ -24,10 +24,10 @@ import {
 const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
 
 /**
- * Checks a connection that the driver is about to start.
+ * Lets the socket check the session before the driver can use the connection.
  *
- * @param socket a connected socket, before the driver listens to it; it is destroyed with a `DatabaseRefusedError` when
- *   its session does not meet the requirements
+ * @param socket a connected socket, to which the driver does not listen yet. When the session does not meet the
+ * requirements, the socket is destroyed with a `DatabaseRefusedError`
  */
 export function checkSession(socket: Socket, required: SessionRequirements): void {
   const emit = socket.emit
@@ -46,7 +46,10 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
     socket.write(Buffer.concat([head, text]))
   }
 
-  /** Returns whether the driver gets the message; it answers requests to authenticate, and throws errors. */
+  /**
+   * Returns true for a message that the driver must get, because the driver answers requests to authenticate, and
+   * throws errors.
+   */
   function take(type: number | undefined, body: Buffer): boolean {
     if (type === message.parameterStatus) {
       const [name = '', value = ''] = body.toString().split('\0')

@@ -1,31 +1,34 @@
 /**
- * Checks the requirements of each session: its search path, and for the service its role, its limits, its format of
- * times, and a primary that can be written. A pooler or a setting of the database can change each of these values
+ * Checks the requirements of each session: the search path, and for sessions of the service also the role, the limits,
+ * the format of times, and a writable primary. A pooler or a setting of the database can change each of these values
  * without an error.
  */
 import { type Reason, ReasonError, reason } from '../../reasons.ts'
 
-/** The error of a database that answers but must not be used. Like an outage, it may end by itself. */
+/** The error of a database that answers but must not be used. The cause may end without action, like an outage. */
 export class DatabaseRefusedError extends ReasonError {
   override readonly name = 'DatabaseRefusedError'
   readonly code = 'DATABASE_REFUSED'
 }
 
 export interface SessionRequirements {
-  /** Tests that act as a platform set another path than `ownSearchPath`. */
+  /** The search path of the session. Tests that write as a platform set another path than `ownSearchPath`. */
   searchPath: string
-  /** Undefined for a session of a command: only its search path and its `settings` are checked. */
+  /**
+   * The role of the session. Undefined for a session of a command, of which only the search path and `settings` are
+   * checked.
+   */
   role: string | undefined
   /** Further settings that the session sends at its start. */
   settings: Readonly<Record<string, string | number>>
-  /** The time after which the server must end a statement, in milliseconds. */
+  /** The time after which the server must cancel a statement, in milliseconds. */
   statementTimeoutMs: number
   /**
    * True when the connection sends these settings at its start, which poolers refuse. Otherwise the pooler or the login
    * sets them, and the login itself may not change the audit.
    */
   startupParameters: boolean
-  /** True when it may lead to a standby, because only records are read on it. */
+  /** True when the server may be a standby, because the session only reads records. */
   readsOnly: boolean
   /** True when statements are prepared, which is the default; false with `prepare=false` in the URL. */
   prepares: boolean
@@ -40,39 +43,42 @@ export const timeFormat = { TimeZone: 'UTC', DateStyle: 'ISO, YMD' }
  */
 export const ownSearchPath = 'pg_catalog, pg_temp'
 
-/** At this level, statements that count or take leases find the latest rows, and do not fail because of others. */
+/**
+ * At this level, statements that count calls or take leases read the latest rows, and do not fail because of concurrent
+ * updates.
+ */
 export const isolation = 'read committed'
 
 /**
- * Settings for figures, which a connection sends at its start. The planner's estimate of their statements is so high
- * that PostgreSQL would compile them for 3 to 10 s, to run for 100 ms: a session with `jit` is refused. `work_mem` is
- * not required: the products of a large group take 15 to 70 % longer when they are grouped on the disk.
+ * Settings for statements of figures, which a connection sends at its start. The planner's estimate of their statements
+ * is so high that PostgreSQL would compile them for 3 to 10 s, to run for 100 ms: a session with `jit` is refused.
+ * `work_mem` is not required: the products of a large group take 15 to 70 % longer when they are grouped on the disk.
  */
 export const figureSettings = { jit: 'off', work_mem: '32MB' }
 
 /**
- * Reads `on` from a standby, to which a pooler may send a statement outside a transaction whose functions are not
- * volatile.
+ * Shows `on` when a standby answers. Outside a transaction, a pooler may send a statement without volatile functions to
+ * a standby.
  */
 export const routeStatement = `select /* session.read_route */ pg_catalog.current_setting('transaction_read_only')`
 
 /**
- * Reads the search path. It calls no function, because the path may lead to functions of others. It has no comment, because a
- * connection for replication takes none.
+ * Reads the search path. It calls no function, because with a wrong path the server could run a function of another
+ * user. It has no comment, because a replication connection accepts no comment.
  */
 export const pathStatement = 'show search_path'
 
 /**
- * Reads the path and the settings of a session without a role. A connection for replication has no settings, and takes
- * one `show`.
+ * Reads the path and the settings of a session without a role. A replication connection has no settings to check, and
+ * accepts only one `show`.
  */
 export const settingsStatement = ({ settings }: SessionRequirements): string =>
   [pathStatement, ...Object.keys(settings).map(name => `show ${name}`)].join('; ')
 
-/** Protects the functions of the check, in whose transaction it runs. */
+/** Sets a safe search path for the functions of the check, in the same transaction. */
 export const safePathStatement = `set /* session.set_path */ local search_path = ${ownSearchPath}`
 
-/** Reads the values that `requireSession` compares after the path, as one row of text. */
+/** Reads, as one row of texts, the values that `requireSession` compares after the search path. */
 export const sessionStatement = `select /* session.read */ session_user, current_user,
   (1000 * extract(epoch from current_setting('statement_timeout')::interval))::bigint,
   current_setting('default_transaction_isolation'), current_setting('TimeZone'), current_setting('DateStyle'),
@@ -84,19 +90,23 @@ export const sessionStatement = `select /* session.read */ session_user, current
             where nspname = 'gateway' and relname = 'audit_entry'), false),
   to_regprocedure('gateway.detect_server_change()') is not null`
 
-/** Requires a full pass when the server is not the recorded one (`sql/functions/sync-state`), before a page is read from it. */
+/**
+ * Requires a full pass of all copies when the server is not the recorded server (`sql/functions/sync-state`). It runs
+ * before the first page is read.
+ */
 export const serverCheck = 'select /* session.detect_server_change */ gateway.detect_server_change()'
 
-/** Returns the statements that end the check of a session which meets the requirements. @param row as for `requireSession` */
+/** Returns the statements that end a successful check. @param row as for `requireSession` */
 export const sessionCheckEnd = (row: readonly (string | null)[], { readsOnly }: SessionRequirements): string =>
   row.at(-1) === 't' && !readsOnly ? `${serverCheck}; commit` : 'rollback'
 
 /**
  * Compares a session with the requirements.
  *
- * @param row the results of `pathStatement` and of `sessionStatement`; of a session without a role the results of `settingsStatement`
- * @param isRouted whether a statement outside the transaction met a standby
- * @param pooler the parameters that a pooler reports as a connection starts, by name; PgBouncer does from 1.26 on
+ * @param row the results of `pathStatement` and `sessionStatement`; for a session without a role the results of
+ * `settingsStatement`
+ * @param isRouted true when a standby answered the statement outside the transaction
+ * @param pooler the parameters that a pooler (PgBouncer from 1.26 on) reports when a connection starts, by name
  * @throws DatabaseRefusedError that lists each difference, and the remedy
  */
 export function requireSession(
@@ -161,7 +171,12 @@ export function requireSession(
   if (reasons.length > 0) throw new DatabaseRefusedError(reasons)
 }
 
-/** Checks that a database can hold every text. @param encoding its `server_encoding`. @throws DatabaseRefusedError */
+/**
+ * Checks that a database can store every Unicode text.
+ *
+ * @param encoding its `server_encoding`.
+ * @throws DatabaseRefusedError
+ */
 export function requireUnicode(encoding: string | undefined): void {
   if (encoding !== 'UTF8') throw new DatabaseRefusedError(reason('DATABASE_NOT_UTF8', { encoding: String(encoding) }))
 }

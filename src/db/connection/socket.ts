@@ -1,6 +1,7 @@
 /**
- * The sockets of a pool, which postgres.js takes as its option `socket`. They add what the driver lacks: a time limit
- * for an answer, an error when the server closes the connection, a pause after a failed start, and a `close`.
+ * Creates the sockets of a pool, for the option `socket` of postgres.js. The driver has no time limit for an answer, no
+ * error when the server closes the connection, no pause after a failed start, and no `close`; these sockets add all
+ * four.
  */
 import { once } from 'node:events'
 import { connect, isIP, Socket } from 'node:net'
@@ -11,18 +12,18 @@ import { checkSession } from './session-check.ts'
 
 const tlsAnswerTimeoutMs = 4_000
 
-/** The interval between two checks of the age of running statements, in milliseconds. */
+/** The interval at which the time limits of running statements are checked, in milliseconds. */
 const checkMs = 100
 
 /**
- * The maximum time that counts between two checks, in milliseconds. While the process is busy or stopped it reads no
- * answers, so a longer time counts as this time.
+ * The maximum time that counts between two checks, in milliseconds. A longer time counts as this time, because a
+ * process that is busy or stopped cannot read an answer.
  */
 const longestGap = 500
 
 /**
  * Pauses before a connection is opened again, in seconds: after a lost connection, after a failed start, and after a
- * session that was refused, each of which costs a pooler and the server a connection.
+ * refused session. The last is long, because each refused session costs a pooler and the server a connection.
  */
 const pause = { lost: 0.05, failedStart: 0.25, refused: 1 }
 
@@ -31,9 +32,9 @@ interface WatchedSocket {
   socket: Socket
   /** True from a statement until the server is ready for the next statement. */
   isBusy: boolean
-  /** The beginning of a message whose end has not arrived, or a part of it. */
+  /** The bytes of a message whose end has not arrived; null when there are none. */
   rest: Buffer | null
-  /** The time of the check before the server last sent something. */
+  /** The time of the last check that ran before the server last sent data. */
   heardAt: number
   /** The time of the check that first saw the running statement; null when none runs. */
   busySince: number | null
@@ -42,10 +43,10 @@ interface WatchedSocket {
 /**
  * Makes the options `socket` and `backoff` of a pool.
  *
- * @param options `place`, `path` for a Unix socket; `tls`, ignored for a Unix socket as libpq does; `answerTimeoutMs` after
- *   which a connection is closed whose statement is not answered whole, in milliseconds: longer than the server's
- *   `statement_timeout`; `session` the requirements of each new session
- * @returns the options, and `close`, which closes all sockets and prevents new ones
+ * @param options `place`, `path` for a Unix socket; `tls`, ignored for a Unix socket as libpq does; `answerTimeoutMs`,
+ * the time limit for the whole answer to a statement, in milliseconds, longer than the server's `statement_timeout`:
+ * then the connection is closed; `session`, the requirements of each new session
+ * @returns the options, and `close`, which closes all sockets and prevents new sockets
  */
 export function poolSockets({
   place: { host, port, path },
@@ -62,14 +63,16 @@ export function poolSockets({
   let isClosed = false
   const all = new Set<Socket>()
   const watched = new Set<WatchedSocket>()
-  /** The time that checks have counted, in milliseconds: a gap between two checks counts as `longestGap` at most. */
+  /**
+   * A clock that only checks advance, in milliseconds: by the time since the former check, but by `longestGap` at most.
+   */
   let time = 0
   let checkedAt = 0
   let checking: NodeJS.Timeout | null = null
 
   /**
-   * Emits errors instead of throwing: the driver would ignore a thrown error, and lose the connection's place in the
-   * pool.
+   * Emits an error instead of throwing it. The driver would ignore a thrown error, and never open that connection
+   * again.
    */
   async function socket(): Promise<Socket> {
     if (isClosed) return failedSocket(databaseError('CONNECTION_ENDED', 'The pool is closed.'))
@@ -78,7 +81,7 @@ export function poolSockets({
     failOnEnd(plain)
     try {
       const opened = tls.mode === 'disable' || path !== undefined ? plain : await startTls(plain, host, tls)
-      // An encrypted socket closes the socket below it, which has no listeners.
+      // When an encrypted socket closes, it closes the TCP socket below it, which has no listeners.
       all.delete(plain)
       keep(opened)
       watch(opened)
@@ -109,7 +112,7 @@ export function poolSockets({
         nextPause = pause.lost
         stopWhenIdle()
       } else if (state.isBusy) {
-        // Between statements the server may send notices: it stays ready.
+        // The server may send notices between statements, and stays ready.
         state.rest = chunk
       }
     })
@@ -150,9 +153,10 @@ export function poolSockets({
       if (!state.isBusy) continue
       state.busySince ??= time
       if (time - state.busySince < limit) continue
-      // Idle connections are closed too: each could delay a statement by the whole limit.
+      // Idle connections are closed too, because each of them could delay its next statement by the whole time limit.
       for (const idle of watched) if (idle.busySince === null && idle.heardAt < state.busySince) closeSilent(idle)
-      // Emitted after the other sockets are closed: the driver would otherwise give one of them the next statement.
+      // Emits the error after it has closed the other sockets. Otherwise the driver would send the next statement over
+      // one of those sockets.
       setTimeout(closeSilent, 0, state)
     }
   }
@@ -168,14 +172,14 @@ export function poolSockets({
   return { socket, backoff: () => nextPause, close }
 }
 
-/** Reports an error when the server closes the connection: the driver would repeat a failed start endlessly. */
+/** Emits an error when the server closes the connection, because the driver would repeat a failed start endlessly. */
 function failOnEnd(socket: Socket): void {
   socket.on('end', () => socket.destroy(databaseError('CONNECTION_CLOSED', 'The database has closed the connection.')))
 }
 
 const databaseError = (code: string, message: string) => Object.assign(new Error(message), { code })
 
-/** The length of ReadyForQuery: its type, its length and the state of the transaction. */
+/** The number of bytes of ReadyForQuery: type (1), length (4) and state of the transaction (1). */
 const readyLength = 6
 
 /** Decides whether a chunk ends with ReadyForQuery, after which the server is silent until the next statement. */
@@ -184,7 +188,7 @@ function endsReady(chunk: Buffer): boolean {
   return start >= 0 && chunk[start] === 0x5a && chunk.readUInt32BE(start + 1) === 5
 }
 
-/** SSLRequest: its length and its code. */
+/** The message SSLRequest: its length (8 bytes) and its code. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
 /** @throws Error when the server closes, does not answer in time, or refuses TLS that is required */
@@ -194,8 +198,8 @@ async function startTls(plain: Socket, host: string, { mode, options }: Tls): Pr
   plain.write(sslRequest)
   const [answer]: Buffer[] = await once(plain, 'data')
   plain.setTimeout(0, giveUp)
-  // The answer to SSLRequest is one byte. Further bytes came before the encryption began, so an attacker can have sent
-  // them.
+  // The answer to SSLRequest is one byte. Any further bytes came before the encryption began, so an attacker may have
+  // sent them.
   const accepted = answer?.toString('latin1')
   if (accepted === 'N' && mode === 'prefer') return plain
   if (accepted !== 'S') {
@@ -207,7 +211,7 @@ async function startTls(plain: Socket, host: string, { mode, options }: Tls): Pr
   return encrypted
 }
 
-/** Returns a socket that fails with the error once the driver listens. */
+/** Returns a socket that emits the error as soon as the driver listens. */
 function failedSocket(error: unknown): Socket {
   const socket = new Socket()
   setImmediate(() => socket.destroy(error instanceof Error ? error : new Error(String(error))))
