@@ -1,4 +1,7 @@
-/** Mappings: for each type of record a select over the tables of the platform, and rules for its sources (`mappings/plain`). */
+/**
+ * Reads and installs mappings. A mapping has a select over the tables of the platform for a type of records, and rules
+ * for the tables that the select reads (`mappings/plain`).
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,13 +12,15 @@ export interface Mapping {
   record: string
   /** The text of `<record>.sql`. */
   select: string
-  /** The texts of `<record>.from.<source>.sql`, by the names of the sources. */
+  /** The text of each `<record>.from.<source>.sql`, by the name of the source. */
   rules: Record<string, string>
-  /** The schemas of unqualified names in these texts, in the syntax of `search_path`. */
+  /** The schemas in which unqualified names of the texts are looked up, in the syntax of `search_path`. */
   path: string
 }
 
-/** The mapping of the plain tables. Read once: the files of a running service do not change. */
+/**
+ * The mappings of the plain tables. Reads the files only once, because the files of a running service do not change.
+ */
 let plain: Mapping[] | undefined
 const readPlain = () => (plain ??= readMappings(fileURLToPath(new URL('../../../mappings/plain', import.meta.url))))
 
@@ -26,18 +31,18 @@ const readPlainTables = () => readFileSync(new URL('../../../sql/plain-tables.sq
 export const defaultPath = 'public'
 
 /**
- * Reads a folder of mappings.
+ * Reads the mappings of a folder.
  *
- * @param path the schemas of names that are not qualified
- * @returns one for each `<record>.sql`
- * @throws an Error when there is no such folder, or a rule has no mapping
+ * @param path the schemas of names without a schema
+ * @returns one mapping for each `<record>.sql`
+ * @throws an Error when the folder does not exist, or has a rule for a type without a mapping
  */
 export function readMappings(folder: string, path = defaultPath): Mapping[] {
   if (!existsSync(folder)) throw new Error(`There is no folder ${folder}. The command \`adopt init\` writes one.`)
   const files = readdirSync(folder)
     .filter(file => file.endsWith('.sql'))
     .sort()
-  // psql needs the semicolon at the end, a view must not have it.
+  // psql needs the semicolon at the end of a file; the query of a view must not have one.
   const read = (file: string) => readFileSync(join(folder, file), 'utf8').replace(/;\s*$/, '')
   const mappings = new Map<string, Mapping>()
   for (const file of files.filter(file => !file.includes('.from.'))) {
@@ -68,8 +73,8 @@ export async function readKindOfTables(sql: Sql): Promise<'plain' | 'adopted' | 
 }
 
 /**
- * Checks that the plain tables are the source of the records. The tables of an adopted platform may have the same
- * names.
+ * Checks that the plain tables are the source of the records. The names of tables do not show this, because the tables
+ * of an adopted platform may have the same names.
  *
  * @throws Error when the mappings are of another platform
  */
@@ -81,8 +86,8 @@ export async function requirePlainTables(sql: Sql): Promise<void> {
 }
 
 /**
- * Converts a position in a statement to a line of the file. In the statement, one more line precedes the text of the
- * file.
+ * Converts a position in a statement to the number of a line of the file. In the statement, an additional line precedes
+ * the text of the file.
  *
  * @param position counted in characters from 1; undefined when PostgreSQL names none
  */
@@ -100,17 +105,17 @@ export function throwWithFile(error: unknown, { record, select, rules }: Mapping
   throw error
 }
 
-/** The mappings of a database. */
+/** The state of the mappings in a database. */
 interface InstalledMappings {
   /** True when the database has exactly these mappings. */
   is_current: boolean
-  /** True when it captures the sources of its mappings. */
+  /** True when triggers capture the changes of all sources of the mappings. */
   is_captured: boolean
   /** True when a mapping reads tables other than the plain tables. */
   is_adopted: boolean
-  /** True when it has neither mappings nor plain tables. */
+  /** True when the database has neither mappings nor plain tables. */
   is_empty: boolean
-  /** True when functions that read sources have another owner, after a restore. */
+  /** True when a function that reads sources has the wrong owner, as after a restore. */
   lacks_reader: boolean
 }
 
@@ -134,8 +139,8 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<InstalledMa
 /**
  * Returns whether the mappings of the database equal the mappings in the files.
  *
- * @param adopted the mappings of another platform; undefined to accept the database's own ones of another platform, or
- * the plain ones
+ * @param adopted the mappings of an adopted platform; undefined accepts any installed mappings of an adopted platform,
+ * or the plain mappings of this version
  */
 export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolean> {
   const { is_current, is_captured, is_adopted, lacks_reader } = await readInstalled(sql, adopted ?? readPlain())
@@ -143,9 +148,9 @@ export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolea
 }
 
 /**
- * Installs the mappings that are missing or differ, whose records are then all compared again. Creates the plain tables
- * in a database without mappings. A type that a platform lacks has no records. The caller captures the sources
- * afterwards.
+ * Installs the mappings that are missing or differ. Steps then compare all records of the installed mappings again.
+ * Creates the plain tables in a database without mappings. A type without a mapping gets no records. The caller must
+ * capture the sources afterwards.
  *
  * @param adopted as for `hasMappings`
  */
@@ -171,8 +176,8 @@ export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<vo
 }
 
 /**
- * Creates missing capture triggers, and drops the triggers of tables without a rule. Each table has its own
- * transaction, so that a locked table does not block the other tables.
+ * Creates missing capture triggers, and drops the capture triggers of tables without a rule. Runs one transaction per
+ * table, so that a locked table does not block the other tables.
  */
 export async function captureMissing(sql: Sql): Promise<void> {
   const sources = await sql<{ name: string }[]>`
@@ -189,14 +194,14 @@ export async function captureMissing(sql: Sql): Promise<void> {
 /** Returns the text as SQL. */
 const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
-/** Returns the calls that install mappings. A call for an installed mapping changes nothing. */
+/** Returns the SQL calls that install mappings. A call for a mapping that is already installed changes nothing. */
 export const describeMappings = (mappings: readonly Mapping[], isPlain = false): string[] =>
   mappings.map(({ record, select, rules, path }) => {
     const texts = [record, select, JSON.stringify(rules)].map(literal).join(', ')
     return `call gateway.install_mapping(${texts}, ${isPlain}, ${literal(path)});`
   })
 
-/** The statement that captures all sources whose changes are not captured. */
+/** The statement that creates the missing capture triggers of all sources. */
 export const captureSources = `do $$
 declare
   source regclass;

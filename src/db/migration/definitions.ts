@@ -1,6 +1,6 @@
 /**
- * Functions, procedures, views and triggers. The file of each in `sql/functions` replaces it, so a later version
- * changes it without a migration.
+ * Creates or replaces the functions, procedures, views and triggers from their files in `sql/functions`, so that a
+ * later version can change them without a migration.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -19,13 +19,16 @@ export interface Definition {
 
 const folder = fileURLToPath(new URL('../../../sql/functions', import.meta.url))
 
-/** Read once: the files of a running service do not change. */
+/** Read only once, because the files of a running service do not change. */
 let own: Definition[] | undefined
 
 /** Returns the definitions in an order in which PostgreSQL can create them. */
 export const readDefinitions = (): Definition[] => (own ??= inOrder(readFiles()))
 
-/** Returns whether a file is a template: the database makes a function of it for each type or source. */
+/**
+ * Returns whether a file is a template. The database makes one function per type of records or per source from a
+ * template.
+ */
 const isTemplate = (file: string) => file.endsWith('.template.sql')
 
 const insertTemplate = (file: string, content: string) =>
@@ -44,7 +47,10 @@ const readFiles = () =>
       return { file, text, md5: createHash('md5').update(text).digest('hex') }
     })
 
-/** Sorts files by the names in them. Quoted bodies are looked up only when they run, so calls come last. */
+/**
+ * Sorts files so that each definition comes after the definitions that it names. PostgreSQL reads the quoted body of a
+ * function only when it runs, so the files with calls come last.
+ */
 function inOrder(files: Definition[]): Definition[] {
   const byName = new Map(files.map(one => [basename(one.file, '.sql'), one]))
   const sorted = new Set<Definition>()
@@ -67,16 +73,20 @@ function inOrder(files: Definition[]): Definition[] {
   return [...sorted]
 }
 
-/** Bodies name each other, so they are checked only when they run. */
+/** The bodies of functions call each other, so PostgreSQL must not check a body when it creates the function. */
 const preparation = 'set /* definition.prepare */ local check_function_bodies = off;'
 
-/** Returns the statement that records that this release has made definitions. */
+/** Returns the statement that records the definitions that this release has made. */
 const recordOf = (definitions: readonly Definition[]) =>
   `insert /* definition.record */ into gateway.definition (file, md5, release)
 values ${definitions.map(({ file, md5 }) => `('${file}', '${md5}', '${version}')`).join(',\n       ')}
 on conflict (file) do update set md5 = excluded.md5, release = excluded.release;`
 
-/** Makes definitions in the transaction of the caller, and records them. @throws an error of the database that names the file */
+/**
+ * Creates or replaces definitions in the transaction of the caller, and records them.
+ *
+ * @throws an error of the database that names the file
+ */
 export async function makeDefinitions(transaction: Sql, definitions: readonly Definition[]): Promise<void> {
   if (definitions.length === 0) return
   await transaction.unsafe(preparation).simple()

@@ -1,14 +1,17 @@
-/** The objects of the schema that differ from the upgrades' result. */
+/** Finds the objects of the schema that were changed after the last upgrade. */
 import type { Sql } from '../sql.ts'
 
-/** An object that differs from its state after the last upgrade. */
+/** An object whose definition differs from its definition after the last upgrade. */
 export interface Drift {
-  /** A function with the types of its arguments, or a table or view, with their schema. */
+  /** The name with its schema; the name of a function also has the types of the arguments. */
   object: string
   change: 'changed' | 'dropped' | 'added'
 }
 
-/** Reads the drift. It is empty at another major version of the server, which writes definitions differently. */
+/**
+ * Reads the drift. It is empty when the server has another major version than at the upgrade, because that version
+ * writes definitions differently.
+ */
 export const readDrift = (sql: Sql) => sql<Drift[]>`
   select /* drift.read */ name as object,
          case when present.md5 is null then 'dropped' when made.md5 is null then 'added' else 'changed' end as change

@@ -12,20 +12,20 @@ import {
   recordOf,
 } from './upgrade-statements.ts'
 
-/** The files that a migration has run, or would run, in their order. */
+/** The files that an upgrade has run, or would run, in the order of their execution. */
 export interface Upgrade {
-  /** Files of `sql/`, which are applied once. */
+  /** Files of `sql/`, each of which is applied only once. */
   applied: string[]
-  /** Files of `sql/functions`, which are run again when they have changed. */
+  /** Files of `sql/functions`, each of which runs again after a change. */
   made: string[]
 }
 
-/** The key of the advisory lock of a migration: any number, the same for all instances. */
+/** The key of the advisory lock of a migration: an arbitrary number, the same for all instances. */
 const migrationLock = 7_302_155_601
 
 /**
- * Times in milliseconds. Statements that need a lock queue behind a migration that waits for it, so a migration waits
- * for a short time, lets the others run first, and tries again.
+ * Times in milliseconds. While a migration waits for a lock, all later statements that need the lock wait behind the
+ * migration. So a migration waits only for a short time, then lets the other statements run, and tries again.
  */
 const times = { lock: 100, connectionCheck: 500 }
 
@@ -42,12 +42,12 @@ interface MigrationOptions {
 }
 
 /**
- * Brings a database up to date, one process at a time: missing migrations of `sql/`, missing or different definitions,
- * and the mappings, in one transaction: after an error, or the end of this process, the database is as before. Files up
- * to the last that cannot be in a transaction come before it, and can be repeated. After it, sources are captured, a
- * table at a time.
+ * Brings a database up to date; only one process at a time can do so. One transaction applies the missing migrations of
+ * `sql/`, the missing or different definitions, and the mappings, so an error or a killed process changes nothing. When
+ * a file cannot run in a transaction, this file and all files before it run first; they can be repeated. After the
+ * transaction, the sources are captured, one table per transaction.
  *
- * @throws `UnreleasedDatabaseError`; a ReasonError for a database that another release has to upgrade; an error of the
+ * @throws `UnreleasedDatabaseError`; a ReasonError when another release has to upgrade the database; an error of the
  * database when a statement fails; an Error that names the transactions that hold a lock for longer than `lockWait`
  */
 export async function migrate(
@@ -55,7 +55,7 @@ export async function migrate(
   { lockWait = defaultLockWait, adopted, onBlocked }: MigrationOptions = {},
 ): Promise<Upgrade> {
   return inSession(sql, async session => {
-    // Settings come later: behind a pooler they would stay for the session's next client.
+    // The settings are made later: behind a pooler, the next client of the session would also have them.
     const isCurrent =
       isUpToDate(await readUpgrade(session)) && (adopted === null || (await hasMappings(session, adopted)))
     if (isCurrent) return { applied: [], made: [] }
@@ -76,7 +76,7 @@ export async function migrate(
   })
 }
 
-/** Makes the upgrade in one transaction of the session. @param adopted as for `migrate` */
+/** Runs the upgrade in one transaction of the session. @param adopted as for `migrate` */
 async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): Promise<Upgrade> {
   const execute = (text: string) => session.unsafe(text).simple()
   await execute('begin /* migration.begin */')
@@ -98,9 +98,9 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
 }
 
 /**
- * Prepares the session of a migration: no time limit for statements, one for locks. A commit does not wait for the disk
- * or a standby, because writers wait for its locks. The server ends a statement soon after this process has been killed
- * (not a server on Windows, which cannot see that).
+ * Prepares the session of a migration: statements have no time limit, waits for locks have one. A commit does not wait
+ * for the disk or a standby, because writers wait for the locks of the migration. When this process is killed, the
+ * server soon cancels the running statement (a server on Windows cannot detect this).
  *
  * @returns the process id of its backend
  */
@@ -114,13 +114,13 @@ async function prepareSession(session: Sql): Promise<number> {
   return row.pid
 }
 
-/** Runs a file that cannot be in a transaction, one statement at a time, and records it. */
+/** Runs the statements of a file that cannot be in a transaction one by one, and records the file. */
 async function runAlone(session: Sql, migration: Migration): Promise<void> {
   for (const statement of migration.text.split(/;\n/)) if (statement.trim()) await session.unsafe(statement).simple()
   await session.unsafe(recordOf(migration)).simple()
 }
 
-/** Runs a file and records it. PostgreSQL runs the statements of one message in one transaction. */
+/** Runs and records a file in one message, because PostgreSQL runs all statements of one message in one transaction. */
 const run = (session: Sql, migration: Migration) => session.unsafe(`${migration.text}\n${recordOf(migration)}`).simple()
 
 /** Applies all migrations and definitions in the transaction of the caller, without mappings. The database has none. */

@@ -1,4 +1,4 @@
-/** The migrations of `sql/`, and the state of a database: its migrations and definitions. */
+/** Reads the migrations of `sql/`, and compares the migrations and definitions of a database with the files. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -10,10 +10,15 @@ import { type Definition, readDefinitions } from './definitions.ts'
 import { readDrift } from './drift.ts'
 import { releasesBetween } from './releases.ts'
 
-/** The migrations of a database differ from the files in `sql/`: an unreleased version of the service made them. */
+/**
+ * The error of a database whose migrations differ from the files in `sql/`, because an unreleased version applied them.
+ */
 export class UnreleasedDatabaseError extends Error {}
 
-/** A file of `sql/`, which is named `<version>.do.<name>.sql`; `.alone.` when it cannot be in a transaction, and can be repeated. */
+/**
+ * A file of `sql/`, named `<version>.do.<name>.sql`, or with `.alone.` when it cannot run in a transaction; a file with
+ * `.alone.` can be repeated.
+ */
 export interface Migration {
   version: number
   file: string
@@ -37,10 +42,13 @@ export function readOwn(): Migration[] {
   return own
 }
 
-/** Returns whether a migration cannot be in a transaction. */
+/** Returns whether a migration cannot run in a transaction. */
 export const isAlone = ({ file }: Migration) => file.includes('.alone.')
 
-/** Returns the files up to the last that cannot be in a transaction: they come before the transaction of the upgrade. */
+/**
+ * Returns the files to run before the transaction of the upgrade: all files up to the last that cannot run in a
+ * transaction.
+ */
 export const filesBeforeTransaction = (missing: Migration[]) => missing.slice(0, missing.findLastIndex(isAlone) + 1)
 
 /** Returns whether the database has any migration. */
@@ -50,18 +58,22 @@ export async function hasSchema(sql: Sql): Promise<boolean> {
   return table.exists
 }
 
-/** The migrations of a database. */
+/** The migrations of a database, compared with the files. */
 export interface MigrationState {
-  /** When each file of `sql/` was applied, as an ISO-8601 time; null for files that the database lacks. */
+  /** The ISO-8601 time at which each file of `sql/` was applied; null for a file that was not applied. */
   files: { file: string; appliedAt: string | null }[]
   missing: Migration[]
   /**
-   * The files of `sql/functions` whose text has changed since the database was made; none when a newer release made it.
+   * The files of `sql/functions` that differ from the definitions of the database; none when a newer release wrote the
+   * definitions.
    */
   changed: Definition[]
-  /** The migrations that a newer version applied and `sql/` lacks. Includes `release 1.4.0` when a newer release wrote definitions. */
+  /**
+   * The migrations of a newer version: the database has them, `sql/` does not. Includes `release 1.4.0` when a newer
+   * release wrote definitions.
+   */
   newer: string[]
-  /** The last migration of the database, and of this version. */
+  /** The version of the last migration of the database (`from`) and of this service (`to`). */
   from: number
   to: number
 }
@@ -110,13 +122,13 @@ const readDefinitionState = (sql: Sql) =>
     from gateway.definition`
 
 /**
- * Returns the reason why this version does not upgrade a database: another release has to run first, or the database is
- * newer.
+ * Returns the reason why this version must not upgrade a database: another release has to upgrade it first, or the
+ * database is newer. Null when there is no such reason.
  */
 export async function refuseUpgrade(sql: Sql, { newer, from, to }: MigrationState): Promise<Reason | null> {
   if (newer.length > 0) return reason('DATABASE_NEWER', { files: newer.join(', ') })
   const [next] = releasesBetween(from, to).stops
-  // An interrupted first installation has no records that a release in between would change.
+  // After an interrupted first installation there are no records that the skipped release would have to change.
   if (next === undefined || (await readKindOfTables(sql)) === null) return null
   return reason('RELEASE_SKIPPED', { release: next })
 }
@@ -139,14 +151,14 @@ export async function readUpgrade(sql: Sql): Promise<Pick<MigrationState, 'missi
 /** Returns the name of an object without schema and arguments. */
 const nameOf = ({ object }: { object: string }) => object.replace(/^gateway\./, '').replace(/\(.*/, '')
 
-/** Returns whether a database is up to date. */
+/** Returns true when no file is missing and no definition differs. */
 export const isUpToDate = ({ missing, changed }: Pick<MigrationState, 'missing' | 'changed'>) =>
   missing.length === 0 && changed.length === 0
 
 /** Returns the texts of all migrations and definitions. */
 export const schemaTexts = (): string[] => [...readOwn(), ...readDefinitions()].map(({ text }) => text)
 
-/** Returns the number of files that are missing or differ in the database. @throws `UnreleasedDatabaseError` */
+/** Returns the number of files that an upgrade of the database would run. @throws `UnreleasedDatabaseError` */
 export async function countMissingMigrations(sql: Sql): Promise<number> {
   const { missing, changed } = await readMigrations(sql)
   return missing.length + changed.length

@@ -5,7 +5,7 @@ interface Release {
   version: string
   /** The version of its last migration. */
   migration: number
-  /** True when later releases upgrade only databases that this release has upgraded and served. */
+  /** True when later releases require that this release has upgraded the database and has served it. */
   isStop: boolean
 }
 
@@ -14,15 +14,19 @@ export const releases: readonly Release[] = JSON.parse(
   readFileSync(new URL('../../../sql/releases.json', import.meta.url), 'utf8'),
 )
 
-/** Returns the newest release of which a database has all migrations, or null. @param last its last migration */
+/**
+ * Returns the newest release whose migrations a database has completely, or null when there is none.
+ *
+ * @param last the version of the database's last migration
+ */
 export const releaseOf = (last: number): string | null =>
   releases.findLast(({ migration }) => migration <= last)?.version ?? null
 
 /**
- * Returns the releases of an upgrade, the oldest first, and the releases that must run before the next release.
+ * Returns the releases between two migrations, the oldest first, and the releases among them that cannot be skipped.
  *
  * @param from the last migration of the database
- * @param to the last migration of this version, which needs no stop
+ * @param to the last migration of this service's version, which is no stop
  */
 export function releasesBetween(from: number, to: number): { releases: string[]; stops: string[] } {
   const passed = releases.filter(({ migration }) => from < migration && migration <= to)

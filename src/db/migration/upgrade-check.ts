@@ -1,4 +1,7 @@
-/** Looks for problems that would stop a migration, and estimates its time and space. Changes nothing. */
+/**
+ * Finds problems that would stop a migration, and estimates the time and the space that the migration needs. Changes
+ * nothing.
+ */
 import { type Reason, reason } from '../../reasons.ts'
 import { serviceRole } from '../connection/connect.ts'
 import { describeHolder } from '../connection/lock-retries.ts'
@@ -8,24 +11,24 @@ import { type MigrationState, readMigrations, readUpgrade, refuseUpgrade } from 
 import { releaseOf, releasesBetween } from './releases.ts'
 import { needsCaptureAgain } from './upgrade-statements.ts'
 
-/** The rows that a server indexes in a second. Measured: 0.6 to 0.95 million rows of three columns, on a busy core. */
+/**
+ * The number of rows that a server indexes per second. Measured on a busy core: 0.6 to 0.95 million rows, three
+ * columns.
+ */
 const rowsPerSecond = 500_000
 
 interface UpgradeCheck {
   /** The release of the database; null when no release made it. */
   release: string | null
-  /**
-   * The releases that the upgrade passes, the oldest first, and the releases among them that must run before the next
-   * release.
-   */
+  /** The releases of the upgrade, the oldest first, and the releases among them that cannot be skipped. */
   releases: string[]
   stops: string[]
   /** The files that the database lacks, and the files of `sql/functions` that would be run again. */
   missing: string[]
   made: string[]
-  /** The tables of the platform whose triggers would be made again: a lock that writers wait for, for 100 ms at most. */
+  /** The tables of the platform whose triggers would be created again. Writers wait for the lock for 100 ms at most. */
   locks: string[]
-  /** The new indexes of tables that have rows: their space in bytes, and their time in seconds. */
+  /** The new indexes of tables that have rows, each with the estimated space in bytes and time in seconds. */
   indexes: { count: number; bytes: number; seconds: number }
   findings: Reason[]
 }
@@ -70,7 +73,7 @@ export async function checkUpgrade(sql: Sql): Promise<UpgradeCheck> {
   }
 }
 
-/** Reads the tables of the platform that are captured; none in a database without the schema. */
+/** Reads the tables of the platform with capture triggers; none in a database without the schema `gateway`. */
 async function readCaptured(sql: Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select /* upgrade.read_captured */ tgrelid::regclass::text as name from pg_trigger
@@ -108,10 +111,10 @@ async function findMissingRights(sql: Sql, { login, setsServiceRole }: LoginRigh
 }
 
 /**
- * Finds transactions that have held locks of the gateway's tables, or of its sources, for five seconds.
+ * Finds transactions that have held locks on tables of the gateway, or on sources, for at least five seconds.
  *
- * @param exclusive finds only locks that exclude all others, waiting or held, and the locks of sessions that are hidden
- * from the login, whose age is unknown
+ * @param exclusive true finds only exclusive locks, granted or waiting, and the locks of sessions that the login may
+ * not see, because their age is unknown
  */
 export const findLockHolders = (sql: Sql, exclusive: boolean) => sql<
   Record<'blocker' | 'tables' | 'waiters' | 'statement', string>[]

@@ -1,4 +1,4 @@
-/** The statements of an upgrade, which `migrate` runs, and prints for an administrator of the database. */
+/** Builds the statements of an upgrade. `migrate` runs the statements, or prints them for a database administrator. */
 
 import { captureSources, describePlainMappings, hasMappings } from '../mapping/mappings.ts'
 import type { Sql } from '../sql.ts'
@@ -17,19 +17,22 @@ import {
 export const recordOf = ({ version, file, md5 }: Migration) =>
   `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
 
-/** Returns whether definitions make the functions of mappings. */
+/** Returns whether a change of these definitions also changes the functions of mappings. */
 export const needsPreparationAgain = (changed: readonly Definition[]) =>
   changed.some(({ file }) => file.startsWith('mapping/'))
 
-/** Returns whether definitions make the triggers on the tables of the platform. */
+/** Returns whether a change of these definitions also changes the triggers on the tables of the platform. */
 export const needsCaptureAgain = (changed: readonly Definition[]): boolean =>
   changed.some(({ file }) => file.startsWith('capture/capture'))
 
-/** Returns the statement that prepares mappings again: migrations may have changed the fields of their types. */
+/**
+ * Returns the statement that makes the functions of mappings again, because a migration may have changed the columns of
+ * a type.
+ */
 export const preparationFor = (changed: readonly Definition[]) =>
   `call /* mapping.prepare_again */ gateway.prepare_mappings(${needsPreparationAgain(changed)});`
 
-/** Makes all sources due for capture. */
+/** Marks all sources, so that their triggers are created again. */
 export const recapture = 'update /* mapping.capture_again */ gateway.rule set is_captured = false;'
 
 /**
@@ -46,7 +49,7 @@ insert /* drift.note */ into gateway.made_object select name, md5, server from g
 
 const describeMigration = (migration: Migration) => `-- ${migration.file}\n${migration.text}\n${recordOf(migration)};`
 
-/** Returns the SQL of an upgrade, with the statements of `more`. */
+/** Returns the SQL of an upgrade, followed by the statements of `more`. */
 const describe = (missing: Migration[], changed: Definition[], more: string[]): string[] => [
   ...filesBeforeTransaction(missing).map(migration =>
     isAlone(migration) ? describeMigration(migration) : `begin;\n${describeMigration(migration)}\ncommit;`,
@@ -60,7 +63,7 @@ const describe = (missing: Migration[], changed: Definition[], more: string[]): 
 ]
 
 /**
- * Returns the SQL that makes the whole schema with some mappings.
+ * Returns the SQL that creates the whole schema and installs mappings.
  *
  * @param more the statements that install the mappings
  */
