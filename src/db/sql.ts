@@ -10,38 +10,40 @@ export type DriverPool = postgres.Sql<DriverTypes>
 
 export type Pool = DriverPool & {
   /**
-   * Returns an `Sql` for the statements of a caller, who may disconnect.
+   * Returns an `Sql` that sends no more statements after the caller has disconnected.
    *
-   * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
+   * @param isWanted returns whether the caller still waits; otherwise a statement fails before it is sent
    */
   whileWanted(isWanted: () => boolean): Sql
   /**
-   * Returns an `Sql` like `whileWanted` for an expensive request, on separate connections, which callers share evenly.
+   * Returns an `Sql` like `whileWanted` for an expensive request. Its statements have separate connections, which all
+   * callers share evenly.
    *
    * @param caller the id of the caller's token
    */
   expensive(isWanted: () => boolean, caller: number): Sql
-  /** Sends the statements of steps, which must wait for no other job. */
+  /** Sends the statements of steps, on a connection of their own, so that steps never wait for another job. */
   steps: Sql
-  /** Sends statements for which no caller waits and which may take long, one after another. */
+  /** Sends long statements for which no caller waits, one statement at a time. */
   background: Sql
-  /** Sends the statements of bulk exports, which must not take the connections of other requests. */
+  /** Sends the statements of bulk exports on separate connections, so that other requests do not wait for exports. */
   exports: Sql
   /**
-   * Opens one connection outside the pool, for work that needs a session. After it is lost, each further statement fails.
+   * Opens one connection outside the pool, for work that needs a session. After the connection is lost, each further
+   * statement fails.
    *
-   * @param limits the limits that differ from the limits of the pool
+   * @param limits the limits of the connection that differ from the limits of the pool
    * @returns the connection; close it with `end()`
    */
   openSession(limits?: { answerTimeoutMs?: number }): DriverPool
 }
 
-/** A pool or a transaction, through which statements run. */
+/** Sends statements: a pool, a connection or a transaction. */
 export type Sql = postgres.ISql<DriverTypes>
 
 /**
- * Sends statements that only read records, to a standby or to the primary. It lacks the rest of `Sql`, so it cannot read a
- * token, or write.
+ * Sends statements that only read records, to a standby or to the primary. The other members of `Sql` are absent, so
+ * that no code reads a token or writes through this type.
  */
 export interface RecordSql {
   <Rows extends readonly (object | undefined)[] = postgres.Row[]>(
@@ -51,7 +53,9 @@ export interface RecordSql {
   unsafe(text: string): Fragment
 }
 
-/** The connections on which records are read: to the primary, and to standbys if there are any (`record-pool.ts`). */
+/**
+ * Sends the statements that read records: to a standby if there is one, otherwise to the primary (`record-pool.ts`).
+ */
 export interface RecordPool {
   whileWanted(isWanted: () => boolean): RecordSql
   expensive(isWanted: () => boolean, caller: number): RecordSql
@@ -65,14 +69,14 @@ export type Fragment = postgres.Fragment
 
 /**
  * Returns a condition that is always true, but that only a primary can run. It contains a subquery that could lock rows
- * (but locks none), so a standby refuses the whole statement (25006). This matters because a pooler can lead an open
- * session to a standby.
+ * (but locks none), so a standby refuses the whole statement (25006). The condition is needed because a pooler can
+ * route an open session to a standby.
  */
 export const onPrimary = (sql: Sql): Fragment => sql`not exists (select from gateway.token where false for key share)`
 
 /**
- * Runs work that needs a session, on a connection outside the pool. The connection ends after the work, and an open
- * transaction with it.
+ * Runs work that needs a session, on a connection outside the pool. The connection is closed after the work, which
+ * rolls an open transaction back.
  *
  * @throws the error of the work
  */

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import type { PendingQuery, Row } from '#postgres'
 import type { Sql } from '../sql.ts'
 
-/** A row as it is copied, by the names of its columns. */
+/** A row for `COPY`: a value for the name of each column. */
 export type CopiedRow = Record<string, string | number | boolean | null | readonly string[]>
 
 const chunkLength = 64 * 1024
@@ -21,9 +21,9 @@ function columnText(cell: CopiedRow[string]): string {
 /**
  * Copies rows into a table with `COPY`, and holds at most one chunk of them in memory.
  *
- * @param rows all with the same columns; iterated as the server accepts them
+ * @param rows rows that all have the same columns; iterated at the speed of the server
  * @param onRow called for each row that is sent
- * @throws the server's error; the table then has none of the rows
+ * @throws the server's error; then none of the rows is in the table
  */
 export async function copyRows(
   sql: Sql,
@@ -35,7 +35,9 @@ export async function copyRows(
   const first = await iterator.next()
   if (first.done) return
 
-  /** Yields the rows in COPY's text format, in chunks: one write per row would cost more than the row. */
+  /**
+   * Yields chunks of many rows in COPY's text format, because one write per row would take longer than the row itself.
+   */
   async function* toChunks(): AsyncGenerator<string> {
     let chunk = ''
     for (let next = first; !next.done; next = await iterator.next()) {
@@ -54,14 +56,14 @@ export async function copyRows(
 }
 
 /**
- * Runs a command `copy … from stdin` with the data that it reads.
+ * Runs a command `copy … from stdin` with its input.
  *
  * @param data the data, read at the speed of the server
  * @throws the server's error, or the error of reading
  */
 export async function sendCopy(command: PendingQuery<Row[]>, data: AsyncIterable<string | Buffer>): Promise<void> {
-  // When the server reports an error after the last row, postgres.js rejects the command, which is resolved already, and
-  // the stream never ends. Replacing `reject` catches that error.
+  // When the server reports an error after the last row, postgres.js rejects the promise of the command, which is
+  // resolved already, and the stream never ends. Replacing `reject` catches that error.
   const failed = new Promise<never>((_, reject) => Object.assign(command, { reject }))
   const sink = await Promise.race([command.writable(), failed])
   await Promise.race([pipeline(data, sink), failed])

@@ -1,15 +1,15 @@
 /**
- * Finds the columns in records as PostgreSQL writes them (PostgreSQL, 8.16.6): in brackets, with commas between the
- * columns. A column that needs quotation marks has them, and its own quotation marks and backslashes are doubled; a
- * null is empty. Any number of records follow each other without a separator.
+ * Finds the columns in the text of records, in PostgreSQL's output format of composite values (PostgreSQL, 8.16.6). A
+ * record is in parentheses, with commas between the columns. A quoted column has doubled quotation marks and
+ * backslashes; a null is empty. There is no separator between two records.
  */
 
-/** The bytes of records, and where their columns are. */
+/** The bytes of records, and the positions of the columns in the bytes. */
 export interface RecordText {
   readonly bytes: Buffer
-  /** Start and end of each column, in bytes; both are -1 for a null. */
+  /** The start and the end of each column, as offsets in `bytes`; both are -1 for a null. */
   readonly bounds: Int32Array
-  /** The end of the last of these records, in bytes. */
+  /** The offset in `bytes` after the last record that was read. */
   readonly end: number
 }
 
@@ -17,16 +17,19 @@ const quotationMark = 0x22
 const comma = 0x2c
 const closingBracket = 0x29
 
-/** Memory for the bounds of most pages, whose number is known only at the end. */
+/**
+ * Memory that all calls share for the bounds, because the number of bounds is known only after the last record. It is
+ * large enough for most pages.
+ */
 const sharedBounds: Int32Array = new Int32Array(8192)
 
 /**
  * Finds the columns of records.
  *
  * @param count the number of columns of each record
- * @param start the place of the first record, in bytes
+ * @param start the offset of the first record, in bytes
  * @param limit the maximum number of records that are read; default: all
- * @throws when the last record does not end
+ * @throws an Error when the last record is incomplete
  */
 export function readRecordText(bytes: Buffer, count: number, start = 0, limit = Number.POSITIVE_INFINITY): RecordText {
   const { length } = bytes

@@ -1,13 +1,13 @@
 /**
- * Rows that decode a column when it is read. A page is selected as one text, because the driver takes time for each
- * column: that halves Node's time for the statement of a page of vouchers (docs/performance.md, "Measures and
- * results").
+ * Creates rows that decode a column only when a caller reads the column. A page is selected as one text, because the
+ * driver takes time for each column. The single text halves Node's time for the statement of a page of vouchers
+ * (docs/performance.md, "Measures and results").
  */
 import type { Fragment, RecordSql } from '../sql.ts'
 import type { Column, Columns } from './column.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
 
-/** The place of a column in a row, and its codec. */
+/** The position of a column in a row, and the codec of the column. */
 interface PlacedColumn extends Pick<Column, 'kind' | 'codec'> {
   /** The offset in `RecordText.bounds`, relative to the first bound of the row. */
   readonly offset: number
@@ -24,25 +24,25 @@ export abstract class LazyRow {
     readonly first: number,
   ) {}
 
-  /** The layout, which all rows of a codec share. */
+  /** The layout of the columns, the same for all rows of a codec. */
   abstract get layout(): ColumnLayout
 }
 
 /** Selects rows of one type as text, and reads them. */
 export interface RowCodec<Row> {
   /**
-   * Returns the expression that selects a row as text. Many texts are joined without a separator: `select
+   * Returns the expression that selects a row as text. To select many rows, join the texts without a separator: `select
    * string_agg(row, '') from (select ${codec.select(sql)} as row from … order by …) page`. The texts keep the order of
    * the inner query, because the outer query only aggregates (PostgreSQL, 9.21).
    */
   select(sql: RecordSql): Fragment
   /** Reads rows. @param bytes the joined texts of any number of rows; null or undefined when there are none */
   read(bytes: Buffer | null | undefined): Row[]
-  /** Reads rows like `read`, some at a time: each step reads at most `size` of them. */
+  /** Reads rows like `read`, but in steps. Each step of the generator reads at most `size` rows. */
   readInSteps(bytes: Buffer | null | undefined, size: number): Generator<Row[], void>
 }
 
-/** Makes the codec of a row type. */
+/** Creates the codec of a row type. */
 export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Row> {
   const entries = Object.entries<Column>(columns)
   const layout: ColumnLayout = new Map(
@@ -68,7 +68,7 @@ export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Ro
   function toRows(records: RecordText): Row[] {
     const rows: Row[] = []
     for (let first = 0; first < records.bounds.length; first += 2 * entries.length) {
-      // The class has exactly the properties of the row, but the types cannot express that.
+      // The class has exactly the properties of the row, but TypeScript cannot derive this.
       rows.push(new Class(records, first) as unknown as Row)
     }
     return rows

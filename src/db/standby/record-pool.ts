@@ -1,7 +1,7 @@
 /**
- * Reads records from standbys (docs/architecture.md, "Standbys"). A statement fails on a standby that does not show the
- * primary's last step at the arrival of the statement. So no answer is older than an answer of the primary, and clients
- * may mix answers of all servers. When a statement fails on a standby, for any reason, it runs at the primary.
+ * Reads records from standbys (docs/architecture.md, "Standbys"). A standby may answer only when it has the step that
+ * was the primary's last step when the statement arrived. So no answer is older than an answer of the primary, and
+ * clients may mix answers of all servers. When a statement fails on a standby, for any reason, it runs at the primary.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { coalesceReads } from '../../async/coalesce-reads.ts'
@@ -9,18 +9,19 @@ import type { Pool, RecordPool, RecordSql } from '../sql.ts'
 import { isStatement, type Statement } from '../statement/statement.ts'
 import { type LastStep, readLastStep, Standby, type StandbyPools, type StandbyState } from './standby.ts'
 
-/** The interval of checks, in milliseconds. A standby that does not show a step for this long is late. */
+/** The interval of checks, in milliseconds. A standby that is more than one check behind the primary counts as late. */
 const checkMs = 250
 
-/** Reads of the primary's last step do not wait for an earlier read that takes longer, in milliseconds. */
+/** The time after which a new read of the primary's last step no longer waits for a running read, in milliseconds. */
 const slowMs = 1_000
 
 /**
  * Opens the connections on which records are read.
  *
- * @param pool the connections to the primary, which reads when no standby can
- * @param standbys the pools of each standby; the caller ends them, after `close`
- * @param onChange receives a new state of a standby that lasts, and the error when it cannot be reached
+ * @param pool the connections to the primary, which answers when no standby can answer
+ * @param standbys the pools of each standby; the caller must end these pools, after `close`
+ * @param onChange receives each new state of a standby that lasts for two seconds, and the error when the standby
+ * cannot be reached
  */
 export function openRecordPool(
   pool: Pool,
@@ -39,14 +40,14 @@ export function openRecordPool(
     await Promise.all(checks)
   }
 
-  /** Returns the next standby that shows a step, in rotation; null when no standby shows it. */
+  /** Returns the next standby, in rotation, that has applied a step; null when no standby has applied the step. */
   async function choose(step: LastStep): Promise<Standby | null> {
     turn = (turn + 1) % all.length
     for (const standby of [...all.slice(turn), ...all.slice(0, turn)]) if (await standby.shows(step)) return standby
     return null
   }
 
-  /** Runs a statement on a standby. @returns false when it has to run at the primary */
+  /** Runs a statement on a standby. @returns false when the statement has to run at the primary */
   async function runOnStandby(statement: Statement, of: (pool: RecordPool) => RecordSql): Promise<boolean> {
     const step = await readPrimary().catch(() => null)
     const standby = step && (await choose(step))
@@ -55,12 +56,12 @@ export function openRecordPool(
       statement.resolve(await standby.run(own => requireStep(of(own), statement, step)))
       return true
     } catch {
-      // The statement may fail only on the standby: an upgrade, or a right, may not have reached it yet.
+      // The error may be only on the standby, for example when the standby has not applied an upgrade or a grant yet.
       return false
     }
   }
 
-  /** @param of returns the connections of a pool on which the statements run */
+  /** @param of returns, for a record pool, the `Sql` that sends the statements */
   function route(of: (pool: RecordPool) => RecordSql): RecordSql {
     return new Proxy(of(pool), {
       apply(target, self, given) {
@@ -100,7 +101,7 @@ export async function checkStandbys(pool: Pool, standbys: readonly StandbyPools[
   return Promise.all(checked)
 }
 
-/** Makes a statement fail on a server that does not show a step. */
+/** Makes a statement fail on a server that has not applied a step. */
 const requireStep = (sql: RecordSql, statement: Statement, { epoch, stamp }: LastStep) =>
   Object.assign(
     sql`select * from (${statement}) answer where gateway.require_step(${epoch}, ${stamp}::text::timestamptz)`,

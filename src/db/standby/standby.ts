@@ -2,23 +2,23 @@ import { coalesceReads } from '../../async/coalesce-reads.ts'
 import { type Reason, type ReasonCode, reason } from '../../reasons.ts'
 import { onPrimary, type Pool, type Sql } from '../sql.ts'
 
-/** The checks in a row that find no problem before a standby that was left out is used again. */
+/** The number of consecutive checks without a problem after which an excluded standby is used again. */
 const checksToReturn = 4
 
 /**
- * A change is reported after it has lasted for this long, in milliseconds: longer than a single late check excludes a
- * standby.
+ * The time for which a new state must last before it is reported, in milliseconds. It is longer than the exclusion
+ * after a single late check.
  */
 const reportAfterMs = 2_000
 
-/** The last step that a server shows, and the epoch of its records (`gateway.step`, `gateway.sync_state`). */
+/** The last step that a server has applied, and the epoch of its records (`gateway.step`, `gateway.sync_state`). */
 export interface LastStep {
   epoch: number
-  /** A later step has a greater text. */
+  /** The stamp of the step as a text that sorts by time. */
   stamp: string
 }
 
-/** Reads the last step of the primary. @throws Error before the first step, and on a standby */
+/** Reads the last step of the primary. @throws Error before the first step, and an error of PostgreSQL on a standby */
 export async function readLastStep(sql: Sql): Promise<LastStep> {
   const [step] = await sql<LastStep[]>`
     select /* step.read_last */ epoch, stamp
@@ -27,9 +27,9 @@ export async function readLastStep(sql: Sql): Promise<LastStep> {
   return step
 }
 
-/** Reads the last step of any server, and whether the server takes writes. */
+/** Reads the last step of a primary or a standby, and whether the server accepts writes. */
 async function readShownStep(sql: Sql): Promise<LastStep & { takesWrites: boolean }> {
-  // A pooler that routes reads also routes this statement, because its function is not volatile.
+  // A pooler that routes reads to standbys also routes this statement, because `current_setting` is not volatile.
   const [shown] = await sql<(LastStep & { takesWrites: boolean })[]>`
     select /* step.read_shown */ epoch, stamp, current_setting('transaction_read_only') = 'off' as "takesWrites"
     from gateway.sync_state, (select stamp from gateway.step order by stamp desc limit 1) step`
@@ -37,7 +37,7 @@ async function readShownStep(sql: Sql): Promise<LastStep & { takesWrites: boolea
   return shown
 }
 
-/** Returns whether a server that shows a step has all records of another step. */
+/** Returns whether a server with the step `shown` has all records of another step. */
 const includes = (shown: LastStep, { epoch, stamp }: LastStep) => shown.epoch === epoch && shown.stamp >= stamp
 
 /** The reason why no records are read from a standby. */
@@ -50,11 +50,14 @@ export interface StandbyPools {
 }
 
 export interface StandbyState {
-  /** The place of the standby in DATABASE_REPLICA_URLS, from 1. */
+  /** The position of the standby in DATABASE_REPLICA_URLS, from 1. */
   standby: number
   /** The reason why no records are read from the standby; null when records are read from it. */
   problem: StandbyProblem | null
-  /** The time between its last step and the primary's, in seconds; null while either is unknown. */
+  /**
+   * The time between the last step of the standby and the last step of the primary, in seconds; null when one of the
+   * steps is unknown.
+   */
   lagSeconds: number | null
 }
 
@@ -62,11 +65,11 @@ export interface StandbyState {
 export const reasonsOf = (standbys: readonly StandbyState[]): Reason[] =>
   standbys.flatMap(({ standby, problem }) => (problem ? [reason(problem, { standby })] : []))
 
-/** A standby from which records are read while it keeps up with the primary. */
+/** A standby. Records are read from it as long as it has the last step of the primary. */
 export class Standby {
   /** Undefined before the first check. */
   #problem: StandbyProblem | null | undefined
-  /** The number of checks since the last problem. */
+  /** The number of successful checks since the last problem; infinite before the first problem. */
   #passed = Number.POSITIVE_INFINITY
   #reported: StandbyProblem | null | undefined
   #reporting: NodeJS.Timeout | undefined
@@ -77,15 +80,16 @@ export class Standby {
       this.#shown = await readShownStep(this.pools.probe)
       return this.#shown
     } catch (error) {
-      // Reported here, because several callers may share this read, and their next read connects again.
+      // The error is reported here, because several callers may share this read, and their next reads try to connect
+      // again.
       this.#become('STANDBY_UNREACHABLE', null, error)
       return null
     }
   })
 
   /**
-   * @param place its place in DATABASE_REPLICA_URLS, from 1
-   * @param onChange called with a new state that lasts
+   * @param place the position of the standby in DATABASE_REPLICA_URLS, from 1
+   * @param onChange called with each new state that lasts for two seconds
    */
   constructor(
     readonly place: number,
@@ -104,7 +108,11 @@ export class Standby {
     return { standby: this.place, problem, lagSeconds: lag === null ? null : Math.max(0, lag) / 1000 }
   }
 
-  /** Decides whether it is used. @param former the primary's step at the check before, or null when it is unknown */
+  /**
+   * Decides whether the standby is used.
+   *
+   * @param former the primary's last step at the previous check; null when unknown
+   */
   async check(former: LastStep | null): Promise<void> {
     const shown = await this.#look()
     if (shown === null) return
@@ -126,14 +134,14 @@ export class Standby {
     }, reportAfterMs).unref()
   }
 
-  /** Returns whether it is used, and shows a step. */
+  /** Returns whether the standby is used and has applied a step. */
   async shows(step: LastStep): Promise<boolean> {
     if (this.isUsed && !(this.#shown && includes(this.#shown, step))) await this.run(() => this.#look()).catch(() => {})
     return this.isUsed && this.#shown !== null && includes(this.#shown, step)
   }
 
   /**
-   * Runs a read on its pool.
+   * Runs a read on the pool of the standby.
    *
    * @throws the error of the read; an error without delay when the standby stops answering
    */

@@ -4,12 +4,12 @@ import { isStatement, namedText, nameOf, onStatementEnd, type Statement } from '
 import { StatementQueue } from './statement-queue.ts'
 
 /**
- * Puts the queue before the driver's pool. Statements of `begin`, of `reserve` and of `unsafe` do not pass it.
+ * Creates a queue in front of the driver's pool. Statements of `begin`, `reserve` and `unsafe` bypass the queue.
  *
- * @param driver is changed: `end` also rejects the statements that wait
- * @param maxWaitMs after this long in the queue a statement fails
- * @returns a function that makes senders of statements. Statements with the same key share a class of the queue;
- * without a key, statements whose names have the same noun, because they need the same tables
+ * @param driver the pool, which this function changes: `end` also rejects the waiting statements
+ * @param maxWaitMs the maximum time of a statement in the queue, in milliseconds; then the statement fails
+ * @returns a function that creates a sender of statements. Statements with the same key are in the same class of the
+ * queue. Without a key, the class is the noun of the statement's name, because such statements need the same tables
  */
 export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: number) {
   const queue = new StatementQueue(pool.connections, maxWaitMs, senderOf(driver))
@@ -31,7 +31,7 @@ export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: nu
   }
 }
 
-/** Publishes the statements of a pool that has no queue, including statements of `unsafe`. */
+/** Publishes, on the statement channel, the statements of a pool without a queue, including statements of `unsafe`. */
 export function publishUnqueued(driver: DriverPool, pool: PoolUse): DriverPool {
   const send = senderOf(driver)
   const admit = (statement: Statement) => publishStatement(statement, pool, send)
@@ -50,9 +50,9 @@ export function publishUnqueued(driver: DriverPool, pool: PoolUse): DriverPool {
   })
 }
 
-/** Returns the function by which the driver sends a statement. */
+/** Returns the function with which the driver sends a statement. */
 function senderOf(driver: DriverPool): (statement: Statement) => void {
-  // Creating a statement object does not send the statement.
+  // This creates a statement without sending it.
   const template: unknown = driver``
   if (!isStatement(template)) throw new Error('The driver makes other statements than this version expects.')
   const { handler } = template
@@ -62,10 +62,17 @@ function senderOf(driver: DriverPool): (statement: Statement) => void {
   }
 }
 
-/** Returns the noun of a statement's name, `voucher` of `voucher.list`, or its text when it has no name. */
+/**
+ * Returns the noun of a statement's name, for example `voucher` of `voucher.list`; without a name, the statement's
+ * text.
+ */
 const keyOf = (statement: Statement) => nameOf(statement)?.split('.')[0] ?? namedText(statement)
 
-/** Runs a statement, and publishes it on its channel. @param run sends it, or lets it wait */
+/**
+ * Runs a statement, and publishes it on the statement channel.
+ *
+ * @param run sends the statement, or adds it to a queue
+ */
 function publishStatement(statement: Statement, pool: PoolUse, run: (statement: Statement) => void): void {
   if (!statementChannel.hasSubscribers) {
     run(statement)

@@ -3,7 +3,7 @@ import type { Sql } from '../sql.ts'
 /** Reads several items in one statement; the results are in the order of the items. */
 type ReadItems<Item, Result, Via> = (sql: Via, items: readonly Item[]) => Promise<readonly Result[]>
 
-/** An item that waits for the end of the turn of the event loop. */
+/** An item that waits until the current turn of the event loop ends. */
 interface WaitingItem<Item, Result, Via> {
   sql: Via
   item: Item
@@ -11,13 +11,14 @@ interface WaitingItem<Item, Result, Via> {
 }
 
 /**
- * Shares statements between requests: items that are asked for in one turn of the event loop are read together. When
- * the shared statement fails, or the caller whose `sql` sends it is gone, each item is read separately, so that a request
- * gets only its own errors.
+ * Shares statements between requests: one statement reads all items that are requested in one turn of the event loop.
+ * The `sql` of the first request sends it. When the statement fails, or that request's caller is gone, a statement per
+ * item reads the items again, so that a request gets only the errors of its own item.
  *
- * @param read the result for an item must not depend on the other items, or on the request
- * @param maxItems the maximum number of items of a statement, which runs in one server process; less for items of many rows
- * @returns a function that reads an item by a request's `sql`; requests with the same `group` share statements
+ * @param read reads the items; its result for an item must not depend on the other items, or on the request
+ * @param maxItems the maximum number of items of one statement. Choose a lower number for items with many rows, because
+ * one server process reads all of them
+ * @returns a function that reads one item; only calls with the same `group` share statements
  */
 export function shareStatements<Item, Result, Via = Sql>(read: ReadItems<Item, Result, Via>, maxItems = 8) {
   const waitingOf = new WeakMap<object, WaitingItem<Item, Result, Via>[]>()

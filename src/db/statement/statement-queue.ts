@@ -1,39 +1,39 @@
 /**
- * The queue before the connections of a pool. Statements belong to classes, which share the connections: a class whose
- * statements are slow, or wait for a lock, must not delay the other classes.
+ * A queue in front of the connections of a pool. Each statement belongs to a class, and the classes share the
+ * connections. A class with slow statements, or with statements that wait for a lock, must not delay the other classes.
  */
 import { CallerGoneError, onStatementEnd, type Statement, StatementNotSentError } from './statement.ts'
 
-/** The interval at which waiting statements are checked for their end, in milliseconds. */
+/** The interval at which waiting statements are checked for deadlines and lost callers, in milliseconds. */
 const sweepMs = 100
 
-/** The maximum number of statements of a class that may wait for each connection. */
+/** The maximum number of waiting statements of a class, per connection of the pool. */
 const waitingPerConnection = 200
 
 interface WaitingStatement {
   readonly statement: Statement
   readonly isWanted: () => boolean
-  /** The time at which an unsent statement fails, in milliseconds of `performance.now()`. */
+  /** The time, of `performance.now()`, at which the statement fails if it still waits. */
   readonly deadline: number
 }
 
-/** The statements that share a key, while there are any. */
+/** The waiting and running statements with the same key. */
 interface StatementClass {
   readonly key: unknown
   underWay: number
-  /** The waiting statements, in the order in which they came. */
+  /** The waiting statements, in the order of their arrival. */
   readonly waiting: Set<WaitingStatement>
 }
 
 /**
- * Passes statements on to the driver. A class gets a connection while it uses fewer connections than are free (dynamic
- * thresholds, Choudhury and Hahne 1998): a single class uses half of them, so another class always finds some. Waiting
- * classes take turns.
+ * Passes statements on to the driver. A class may use another connection as long as it uses fewer connections than are
+ * free (dynamic thresholds, Choudhury and Hahne 1998). So a single class uses at most half of the connections, and
+ * another class always finds a free connection. Waiting classes take turns.
  */
 export class StatementQueue {
-  /** The classes by key, in the order of their turns: the class that has just sent a statement comes last. */
+  /** The classes by key, in the order of their turns: a class that has just sent a statement is the last. */
   readonly #classes = new Map<unknown, StatementClass>()
-  /** Null while no statement waits. */
+  /** The timer of the checks of waiting statements; null when no statement waits. */
   #sweeping: NodeJS.Timeout | null = null
   #underWay = 0
   #draining = false
@@ -41,7 +41,7 @@ export class StatementQueue {
 
   /**
    * @param connections the number of connections of the pool, and so the maximum number of running statements
-   * @param maxWaitMs after this long in the queue a statement fails, in milliseconds
+   * @param maxWaitMs the maximum time of a statement in the queue, in milliseconds; then the statement fails
    * @param send passes a statement to the driver
    */
   constructor(
@@ -51,10 +51,10 @@ export class StatementQueue {
   ) {}
 
   /**
-   * Sends a statement immediately, or when there is room for it.
+   * Sends a statement immediately, or when its class may use another connection.
    *
-   * @param key the key of its class
-   * @param isWanted whether its caller still waits; a statement fails unsent when its caller is gone
+   * @param key the key of the statement's class
+   * @param isWanted returns whether the caller still waits; otherwise the statement fails before it is sent
    */
   run(statement: Statement, key: unknown, isWanted: () => boolean): void {
     const statements = this.#classes.get(key) ?? { key, underWay: 0, waiting: new Set() }
@@ -71,7 +71,7 @@ export class StatementQueue {
     }
   }
 
-  /** Rejects the statements that wait, and later statements that would have to wait. */
+  /** Rejects the waiting statements, and from now on each statement that would have to wait. */
   close(): void {
     this.#closed = true
     this.#stopSweeping()
@@ -130,9 +130,9 @@ export class StatementQueue {
     }
   }
 
-  /** Sends the statements that have room now. */
+  /** Sends waiting statements until no class may use another connection. */
   #drain(): void {
-    // A statement that fails immediately ends while this loop still runs.
+    // When a statement fails immediately, its end calls this method again while the loop still runs.
     if (this.#draining) return
     this.#draining = true
     for (let next = this.#nextWithRoom(); next; next = this.#nextWithRoom()) {

@@ -1,24 +1,24 @@
 import type { Fragment } from '../sql.ts'
 
-/** A statement as the driver makes it: `handler` sends it when its promise is first used. */
+/** A statement of the driver. Its first use as a promise calls `handler`, which sends the statement. */
 export interface Statement extends Fragment {
-  /** The parts of the template: the same array each time the same template runs. */
+  /** The texts of the template. The array is the same object for each run of the same template. */
   strings: readonly string[]
   args: readonly unknown[]
-  /** The driver's options: how it is sent, and whether the server keeps its plan. */
+  /** The driver's options: the protocol with which the statement is sent, and whether the server keeps its plan. */
   options: object
-  /** True when its rows are buffers instead of objects. */
+  /** True when the rows of the result are buffers instead of objects. */
   isRaw?: unknown
   handler: (statement: Statement) => void
   resolve: (rows: unknown) => void
   reject: (error: unknown) => void
-  /** Called when the statement goes to the driver. */
+  /** Called immediately before the driver gets the statement. */
   onSend?: () => void
 }
 
 /**
- * Calls a listener once, when a statement has its rows or its error. The driver rejects a statement again when its
- * connection closes.
+ * Calls a listener when a statement has its rows or its error; only once, although the driver rejects a statement again
+ * when the connection closes.
  */
 export function onStatementEnd(statement: Statement, listener: (error?: unknown) => void): void {
   const { resolve, reject } = statement
@@ -38,23 +38,26 @@ export function onStatementEnd(statement: Statement, listener: (error?: unknown)
   }
 }
 
-/** Returns whether the driver made a whole statement, not a fragment of a statement. */
+/** Returns whether a value of the driver is a whole statement, and not a fragment of a statement. */
 export const isStatement = (made: unknown): made is Statement =>
   typeof made === 'object' && made !== null && 'handler' in made
 
-/** The comment that names a statement; its group is the name. */
+/** The leading comment with the name of a statement; the group of the match is the name. */
 const nameComment = /\/\* ([a-z_]+\.[a-z_]+) \*\//
 
 /**
- * Returns the text that contains the name of a statement. That is its own text, or the text of a first fragment:
- * several tables can share a statement, and a statement can contain another.
+ * Returns the text that contains the name of a statement. The name is in the statement's own text, or in the text of a
+ * fragment at its start, because a fragment can have the first words of a statement.
  */
 export const namedText = ({ strings, args: [first] }: Pick<Statement, 'strings' | 'args'>): readonly string[] =>
   isFragment(first) && !nameComment.test(strings[0] ?? '') ? namedText(first) : strings
 
 const names = new WeakMap<readonly string[], string | null>()
 
-/** Returns the name of a statement, `voucher.list`, or null when it has none. Reads each text once. */
+/**
+ * Returns the name of a statement, for example `voucher.list`, or null when it has no name. Caches the name of each
+ * text.
+ */
 export function nameOf(statement: Statement): string | null {
   const text = namedText(statement)
   const known = names.get(text)
@@ -67,7 +70,7 @@ export function nameOf(statement: Statement): string | null {
 const isFragment = (value: unknown): value is Pick<Statement, 'strings' | 'args'> =>
   typeof value === 'object' && value !== null && 'strings' in value && 'args' in value && Array.isArray(value.strings)
 
-/** A statement that was not sent. `isOutage` knows its code. */
+/** The error of a statement that was not sent. `isOutage` returns true for its code. */
 export class StatementNotSentError extends Error {
   override readonly name = 'StatementNotSentError'
   readonly code = 'STATEMENT_NOT_SENT'
@@ -81,7 +84,9 @@ export class StatementNotSentError extends Error {
   }
 }
 
-/** The error of a statement that was not sent because its caller is gone. It is no failure of the service. */
+/**
+ * The error of a statement that was not sent because its caller is gone. It does not count as a failure of the service.
+ */
 export class CallerGoneError extends StatementNotSentError {
   constructor(statement: Statement) {
     super(statement, 'lost its caller')
@@ -89,8 +94,9 @@ export class CallerGoneError extends StatementNotSentError {
 }
 
 /**
- * Makes the server plan a statement for its own parameters, and not keep it. Use it for statements whose text depends
- * on a caller's arguments: a connection would keep a plan for each combination. The driver has no option for that.
+ * Makes the server plan a statement for its actual parameters, and keep no plan. Use it for statements whose text
+ * depends on a caller's arguments, because a connection would otherwise keep a plan for each text. The driver has no
+ * option for that.
  */
 export function withoutPreparing<Sent extends object>(statement: Sent): Sent {
   if ('options' in statement && typeof statement.options === 'object')
