@@ -1,4 +1,4 @@
-/** The kinds of errors that callers see. Each transport translates every code once, and no other codes. */
+/** The kinds of errors that callers see. Each transport has one translation per code. */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
   | 'RATE_LIMITED'
@@ -12,15 +12,17 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'INTERNAL'
 
-/** The errors of an input: sentences for a person, by field name. */
+/** The errors of an input: for the name of each field, a list of sentences for a person. */
 export type FieldErrors = Record<string, string[]>
 
 /** An error with a message for a person (R18). */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
-  /** With `BAD_USER_INPUT`: the errors of each field. */
+  /** The errors of each field; only with the code `BAD_USER_INPUT`. */
   readonly fieldErrors?: FieldErrors
-  /** With `RATE_LIMITED` and `UNAVAILABLE`: seconds after which the caller should try again. */
+  /**
+   * The time after which the caller should try again, in seconds; only with the codes `RATE_LIMITED` and `UNAVAILABLE`.
+   */
   readonly retryAfter?: number
 
   constructor(
@@ -34,20 +36,27 @@ export class GatewayError extends Error {
   }
 }
 
-/** The one error of a token that is missing, malformed, unknown, expired or revoked. */
+/**
+ * Returns the error of a token that is missing, malformed, unknown, expired or revoked. All five cases have the same
+ * error.
+ */
 export const unauthenticated = () => new GatewayError('UNAUTHENTICATED', 'A valid bearer token is required.')
 
-/** The token lacks the permission of this name. */
+/** Returns the error of a token that does not have the permission of this name. */
 export const missingPermission = (permission: string) =>
   new GatewayError('FORBIDDEN', `This token lacks the permission ${permission}.`)
 
-/** The tenant exists, but the token is not authorised for it (R19). */
+/** Returns the error of a tenant that exists, but for which the token is not authorised (R19). */
 export const tenantNotAuthorised = () => new GatewayError('FORBIDDEN', 'This token is not authorised for this tenant.')
 
-/** A record does not exist in the authorised scope. @param noun for example `purchased voucher` */
+/**
+ * Returns the error of a record that does not exist in the authorised scope.
+ *
+ * @param noun for example `purchased voucher`
+ */
 export const notFound = (noun: string) => new GatewayError('NOT_FOUND', `No such ${noun}.`)
 
-/** Returns a function that returns the given record, and throws `NOT_FOUND` for null. */
+/** Returns a function that returns its argument, and throws `NOT_FOUND` when the argument is null. */
 export const orNotFound =
   (noun: string) =>
   <Row>(row: Row | null): Row => {
@@ -55,11 +64,11 @@ export const orNotFound =
     return row
   }
 
-/** The rate limit is exceeded. The window resets in `retryAfter` seconds. */
+/** Returns the error of a caller over the rate limit. The rate window resets in `retryAfter` seconds. */
 export const rateLimited = (retryAfter: number) =>
   new GatewayError('RATE_LIMITED', 'The rate limit is exceeded. Try again after the window resets.', { retryAfter })
 
-/** The input is not valid: at least one field has at least one error. */
+/** Returns the error of an invalid input. At least one field must have an error. */
 export const badInput = (fieldErrors: FieldErrors) =>
   new GatewayError('BAD_USER_INPUT', 'The request is not valid.', { fieldErrors })
 

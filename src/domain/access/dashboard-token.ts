@@ -6,23 +6,26 @@ import { listRootTenants } from '../tenant/tree.ts'
 import { createToken } from '../token/lifecycle.ts'
 import type { TenantGrant } from '../token/token.ts'
 
-/** The token expires after this many hours, or when the session ends. */
+/** The maximum lifetime of the token, in hours. The token ends earlier when the session of the administrator ends. */
 export const dashboardHours = 8
 
-/** Operations a minute. A view of all figures counts as some 25 (R28), and people open several views in a minute. */
+/**
+ * The rate limit of the token, in quota units per minute. A view of all figures costs some 25 units (R28), and people
+ * open several views per minute.
+ */
 const rate = 1200
 
-/** The maximum number of root tenants for which a token is created without a choice. */
+/** The maximum number of root tenants that a token gets when the administrator has chosen no tenants. */
 const maxRoots = 2000
 
 interface DashboardAccess {
-  /** The session of the administrator, with which the token ends. */
+  /** The session of the administrator. The token ends when this session ends. */
   sessionId: string
-  /** All tenants when empty. */
+  /** The tenants that the administrator has chosen; empty for all tenants. */
   tenants: TenantGrant[]
-  /** True when the token may read personal data, which the figures of marketing need. */
+  /** True when the token may read personal data: the permission that the marketing figures need. */
   includesMarketing: boolean
-  /** The rate of a token without a rate limit. */
+  /** The rate limit of the service for tokens without their own limit. */
   defaultRate: number
 }
 
@@ -30,7 +33,7 @@ interface DashboardAccess {
  * Creates the token.
  *
  * @param idempotencyKey all calls with the same key create one token, and only the first gets its secret
- * @throws `BAD_USER_INPUT` with the error of `tenants` when there are none, or too many
+ * @throws `BAD_USER_INPUT` with the error of `tenants` when there are no tenants, or too many
  */
 export async function createDashboardToken(
   sql: Sql,

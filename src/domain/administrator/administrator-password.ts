@@ -4,9 +4,9 @@ import { hashPassword, verifyPassword } from './password.ts'
 import { type NewSession, sessionEntry, type VerifiedAdministrator } from './session.ts'
 
 /**
- * Verifies an e-mail and a password. An unknown e-mail takes as long as a wrong password.
+ * Verifies an e-mail and a password. The check of an unknown e-mail takes as long as the check of a wrong password.
  *
- * @returns the administrator, or null when one of the two is wrong
+ * @returns the administrator; null when the e-mail or the password is wrong
  * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function verifyCredentials(
@@ -32,12 +32,12 @@ export async function recordFailedSignIn(sql: Sql, actor: Actor, reason: string)
 }
 
 /**
- * Sets the password of an account, and ends its sessions. An account that does not exist, or was removed, is created.
- * One-time links for it, and for the first administrator, become invalid.
+ * Sets the password of an account, and ends its sessions. Creates the account when it does not exist or was removed.
+ * One-time links for the account, and for the first administrator, become invalid.
  *
- * @param account a part of a statement `with …` that ends in `account(email)`, of one row at most
+ * @param account CTEs for a `with` clause. The last is `account(email)`, with one row or none
  * @param passwordHash the result of `hashPassword`
- * @returns null when `account` has no row
+ * @returns the administrator; null when `account` has no row
  */
 export async function setPassword(
   sql: Sql,
@@ -83,7 +83,7 @@ export async function createAdministrator(sql: Sql, actor: Actor, email: string,
 /**
  * Changes the password of the administrator who is signed in. All sessions end, and a new session starts.
  *
- * @param verified the administrator, verified with the previous password
+ * @param verified the administrator, whose previous password was verified
  * @returns false when the password has changed since the verification
  * @throws `UNAVAILABLE` when too many passwords are being checked
  */

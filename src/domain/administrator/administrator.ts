@@ -4,18 +4,18 @@ import { invisible, trimInvisible } from '../trimmed.ts'
 import type { Instant } from '../value/instant.ts'
 import { type Actor, auditEntry } from './audit.ts'
 
-/** An account that may use the API access page. */
+/** An administrator's account, which may use the pages of API access. */
 export interface Administrator {
   id: number
   /** The e-mail, in lower case. */
   email: string
 }
 
-/** An administrator as other administrators see it. */
+/** The properties of an account that other administrators see. */
 export interface AdministratorRecord extends Administrator {
   hasPassword: boolean
   hasOpenId: boolean
-  /** The time of the first creation, even when the account was removed and created again. */
+  /** The time at which the account was first created; a removal and a new creation do not change it. */
   createdAt: Instant
   signedInAt: Instant | null
 }
@@ -23,13 +23,16 @@ export interface AdministratorRecord extends Administrator {
 const emailPart = `[^@${invisible.slice(1)}+`
 const emailForm = new RegExp(`^${emailPart}@${emailPart}$`)
 
-/** Returns the e-mail in lower case, or null when the text is not an e-mail. `gateway.administrator` has the same rule. */
+/**
+ * Returns the e-mail in lower case, or null when the text is no e-mail. A check of `gateway.administrator` has the same
+ * rule.
+ */
 export function parseEmail(text: string): string | null {
   const email = trimInvisible(text).toLowerCase()
   return [...email].length <= 254 && emailForm.test(email) ? email : null
 }
 
-/** Returns the condition that no administrator exists. */
+/** Returns the SQL condition that no administrator exists. */
 export const noAdministratorYet = (sql: Sql) =>
   sql`not exists (select from gateway.administrator where removed_at is null)`
 
@@ -64,9 +67,9 @@ export async function getAdministrator(sql: Sql, id: number): Promise<Administra
 }
 
 /**
- * Returns an administrator whom another administrator may remove.
+ * Returns an administrator that `remover` may remove.
  *
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `administrator` for the remover
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `administrator` when it is the remover
  */
 export async function getRemovable(sql: Sql, id: number, remover: Administrator): Promise<AdministratorRecord> {
   const administrator = await getAdministrator(sql, id)
@@ -76,12 +79,14 @@ export async function getRemovable(sql: Sql, id: number, remover: Administrator)
 }
 
 /**
- * Removes an administrator and ends its sessions. One-time links for it, and links that it created, become invalid.
+ * Removes an administrator and ends all sessions of the account. One-time links for the account, and links that this
+ * administrator created, become invalid.
  *
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `administrator` when it is the last administrator
  */
 export async function removeAdministrator(sql: Sql, actor: Actor, email: string): Promise<void> {
-  // Locks all rows in one order: when two administrators remove each other at the same time, one stays.
+  // Locks all rows in the order of their ids. So when two administrators remove each other at the same time, one of
+  // them stays.
   const [outcome] = await sql<[{ found: boolean; removed: boolean }]>`
     with /* administrator.remove */ present as (
       select id, email from gateway.administrator where removed_at is null order by id for update

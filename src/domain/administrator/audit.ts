@@ -2,9 +2,9 @@ import type { Fragment, Sql } from '../../db/sql.ts'
 import { betweenRows, type Page, type RowOrder, type RowWindow, toPage } from '../paging/page.ts'
 import type { Instant } from '../value/instant.ts'
 
-/** The person who performs an action, and their address. */
+/** The person or program that performs an action, and its IP address. */
 export interface Actor {
-  /** An administrator's e-mail, a token's name, the command line, or the service. */
+  /** An administrator's e-mail, a token's name, or a name for the command line or the service. */
   name: string
   /** Null for the command line and the service itself. */
   address: string | null
@@ -43,22 +43,28 @@ export type AuditAction = keyof typeof auditActions
 /** Returns whether the text is the name of an action. */
 export const isAuditAction = (text: string): text is AuditAction => Object.hasOwn(auditActions, text)
 
-/** The column of the record that an action is about; a signing key has no column. */
+/**
+ * The column of `gateway.audit_entry` for the subject of an action, by the first word of the action; a signing key has
+ * no column.
+ */
 const subjectColumn = (sql: Sql, action: AuditAction) =>
   /^(token|webhook)\./.test(action) ? sql`token_id` : sql`administrator_id`
 
 /**
- * Returns the part of a statement that inserts an audit entry: an action and its entry are one statement, so neither
- * exists without the other.
+ * Returns the part of a statement that inserts an audit entry. The same statement performs the action, so either both
+ * the action and its entry are stored, or neither is.
  *
- * @param about the id of the token or administrator, the detail (jsonb), and their relation, as in ``sql`id,
- *   ${detail}::text::jsonb from created` ``
+ * @param about the end of a `select`: the id of the token or administrator, the detail (jsonb), and the relation that
+ * has them, as in ``sql`id, ${detail}::text::jsonb from created` ``
  */
 export const auditEntry = (sql: Sql, actor: Actor, action: AuditAction, about: Fragment): Fragment => sql`
   insert into gateway.audit_entry (actor, address, action, ${subjectColumn(sql, action)}, detail)
   select ${actor.name}::text, ${actor.address}::text, ${action}::text, ${about}`
 
-/** An entry of the audit. Names are the present names; null for a deleted record. */
+/**
+ * An entry of the audit. The names of tokens, tenants and administrators are the current names; null when the record is
+ * deleted.
+ */
 export interface AuditEntry {
   id: number
   at: Instant
@@ -71,7 +77,7 @@ export interface AuditEntry {
   tenantName: string | null
   administratorId: number | null
   administratorEmail: string | null
-  /** The changes; each action has its own format. */
+  /** The details of the action; each action has its own format. */
   detail: Record<string, unknown>
 }
 
@@ -81,9 +87,9 @@ export interface AuditFilter {
   actor?: string
   action?: AuditAction
   tokenId?: number
-  /** A tenant whose data was exported, or that was granted to a token or withdrawn from it. */
+  /** A tenant whose data was exported, or whose grant a token got or lost. */
   tenantId?: number
-  /** First and last day, `YYYY-MM-DD`, UTC. */
+  /** The first and the last day of the entries, `YYYY-MM-DD`, UTC. */
   from?: string
   to?: string
 }
@@ -96,7 +102,10 @@ const matching = (sql: Sql, { actor, action, tokenId, from, to }: AuditFilter) =
   ${from ? sql`and entry.at >= ${from}::text::date` : sql``}
   ${to ? sql`and entry.at < ${to}::text::date + 1` : sql``}`
 
-/** Two conditions, each with an index: the entry names the tenant, or its token got or lost a grant of the tenant. */
+/**
+ * Returns two SQL conditions, each of which has an index: the entry names the tenant; the entry's token got or lost a
+ * grant of the tenant.
+ */
 const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fragment] => [
   sql`and entry.tenant_id = ${tenantId}`,
   sql`and entry.tenant_id is distinct from ${tenantId} and entry.action in ('token.create', 'token.edit')
@@ -106,15 +115,15 @@ const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fra
 
 const newestFirst: RowOrder = { table: 'gateway.audit_entry entry', key: 'entry.at', descending: true }
 
-/** Returns a page of the entries that match, newest first. */
+/** Returns a page of the entries that match the filter, newest first. */
 export async function listAudit(sql: Sql, filter: AuditFilter, window: RowWindow): Promise<Page<AuditEntry>> {
   const first = (about: Fragment) => sql`
     (select * from gateway.audit_entry entry
      where ${matching(sql, filter)} ${about} and ${betweenRows(sql, newestFirst, window)})`
   const direction = window.backward ? sql`asc` : sql`desc`
   const [named, granted] = filter.tenantId ? aboutTenant(sql, filter.tenantId) : []
-  // Names come from subqueries on the listed entries: with a join the planner, which does not know the limit, reads all
-  // tokens.
+  // Subqueries read the names for the listed entries only. With a join, the planner would read all tokens, because it
+  // does not know the limit.
   const found = await sql<AuditEntry[]>`
     select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
            administrator_id as "administratorId", detail,
@@ -129,13 +138,14 @@ export async function listAudit(sql: Sql, filter: AuditFilter, window: RowWindow
   return toPage(window, found)
 }
 
-/** The number of entries that an export reads at a time: some hundred kilobytes. */
+/** The number of entries that an export reads per statement: some hundred kilobytes. */
 const batchSize = 1_000
 
 /**
- * Records an export of the audit, and reads the audit newest first, in batches, so that it need not fit in memory.
+ * Records an export of the audit, and reads the entries in batches, newest first, so that the memory of an export is
+ * bounded.
  *
- * @returns all entries that match and are older than the entry of this export
+ * @returns all entries that match the filter and are older than the entry of this export
  */
 export async function exportAudit(sql: Sql, actor: Actor, filter: AuditFilter): Promise<AsyncGenerator<AuditEntry>> {
   const action: AuditAction = 'audit.export'

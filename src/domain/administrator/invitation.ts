@@ -1,4 +1,4 @@
-/** One-time links with which an administrator chooses a password. */
+/** One-time links, with which the owner of an account chooses a password. */
 import { randomBytes } from 'node:crypto'
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { badInput, notFound } from '../errors.ts'
@@ -11,7 +11,10 @@ import { hashPassword } from './password.ts'
 import type { VerifiedAdministrator } from './session.ts'
 
 export interface Invitation {
-  /** The account whose password the link sets; null for the first administrator, who also enters an e-mail. */
+  /**
+   * The e-mail of the account whose password the link sets; null for the first administrator, who also chooses the
+   * e-mail.
+   */
   email: string | null
 }
 
@@ -19,23 +22,29 @@ const createLinkSecret = () => randomBytes(32).toString('base64url')
 
 const lifetime = (sql: Sql) => sql`interval '24 hours'`
 
-/** A link becomes invalid when the administrator who created it is removed, even if both happen at the same time. */
+/**
+ * Returns the condition that a link is valid. The condition tests that the creator of the link still exists, because a
+ * link may be created while its creator is being removed.
+ */
 const isValid = (sql: Sql) => sql`
   invitation.expires_at > now()
   and (invitation.invited_by is null
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
-/** Returns the subject (null without an account) and the detail of an audit entry about the `email` of a relation. */
+/**
+ * Returns the end of a `select` for an audit entry about the `email` of a relation: the id of the account (null without
+ * an account), the detail and the relation.
+ */
 const accountIn = (sql: Sql, relation: Fragment) => sql`
   (select id from gateway.administrator where administrator.email = ${relation}.email and removed_at is null),
   jsonb_build_object('email', email) from ${relation}`
 
 /**
- * Creates a one-time link for the first administrator. It is valid for 24 hours; earlier links stay valid, because
- * other instances have printed them.
+ * Creates a one-time link for the first administrator. The link is valid for 24 hours. Earlier links stay valid,
+ * because other instances may have printed them.
  *
- * @returns the link's secret, or null when there is an administrator
+ * @returns the link's secret; null when an administrator exists already
  */
 export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<string | null> {
   const secret = createLinkSecret()
@@ -53,12 +62,12 @@ export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<
 
 /**
  * Creates a one-time link that sets the password of an account, and creates the account when it does not exist. The
- * link is valid for 24 hours, or until its creator is removed; it replaces earlier links of the account.
+ * link is valid for 24 hours, or until its creator is removed. Earlier links of the account become invalid.
  *
- * @param invitedBy the administrator who creates it, and who may invite only new administrators; null for the command
- * line
+ * @param invitedBy the administrator who creates the link, who may invite only new administrators; null for the command
+ * line, which may also invite existing ones
  * @returns the link's secret
- * @throws `BAD_USER_INPUT` with the error of `email` when an administrator invites an existing one
+ * @throws `BAD_USER_INPUT` with the error of `email` when an administrator invites an existing administrator
  */
 export async function inviteAdministrator(
   sql: Sql,
@@ -90,10 +99,10 @@ export async function findInvitation(sql: Sql, secret: string): Promise<Invitati
 }
 
 /**
- * Uses a link: sets the password of its account. A link for the first administrator creates the account of the actor,
- * and makes all other such links invalid.
+ * Uses a link: sets the password of the link's account. A link for the first administrator creates the account of
+ * `actor`, and all other links for the first administrator become invalid.
  *
- * @param actor the name is the e-mail of the account
+ * @param actor the person who uses the link; its name is the e-mail of the account
  * @returns null when the link is no longer valid
  * @throws `UNAVAILABLE` when too many passwords are being checked
  */
@@ -105,8 +114,8 @@ export async function acceptInvitation(
   password: string,
 ): Promise<VerifiedAdministrator | null> {
   const hash = hashSecret(secret)
-  // Using a link for the first administrator deletes all links for the first administrator: when two are used at the
-  // same time, only one of them works.
+  // The use of a link for the first administrator deletes all such links. So when two links are used at the same time,
+  // only one of them works.
   const account =
     invitation.email === null
       ? sql`used as (
@@ -128,13 +137,13 @@ export async function acceptInvitation(
 /** A link that has not been used yet. */
 export interface PendingInvitation {
   email: string
-  /** The e-mail of its creator; null for the command line. */
+  /** The e-mail of the administrator who created the link; null for the command line. */
   invitedBy: string | null
   createdAt: Instant
   expiresAt: Instant
 }
 
-/** Returns the valid links of accounts, by e-mail. */
+/** Returns the valid links of all accounts, sorted by e-mail. */
 export async function listInvitations(sql: Sql): Promise<PendingInvitation[]> {
   return sql<PendingInvitation[]>`
     select /* invitation.list */ email, created_at as "createdAt", expires_at as "expiresAt",

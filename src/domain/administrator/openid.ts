@@ -6,9 +6,9 @@ import type { VerifiedAdministrator } from './session.ts'
 export interface OpenIdIdentity {
   /** The issuer, a space, and the subject. */
   subject: string
-  /** The result of `parseEmail`; null without an e-mail that the provider has verified. */
+  /** The e-mail that the provider has verified, as `parseEmail` returns it; null without a verified e-mail. */
   email: string | null
-  /** The e-mail of a new account: the verified e-mail, or a replacement; null when there is neither. */
+  /** The e-mail of a new account: the verified e-mail, or a replacement for it; null when there is neither. */
   name: string | null
 }
 
@@ -16,7 +16,8 @@ export interface OpenIdIdentity {
  * Finds the administrator of an OpenID identity: the account that is bound to the subject; otherwise the account with
  * the e-mail, which is then bound; otherwise a new account.
  *
- * @returns null when the account was removed, the e-mail or name belongs to another subject, or there is no name
+ * @returns the administrator; null when the account was removed, when its e-mail belongs to another subject, or when a
+ * new account would have no e-mail
  */
 export async function verifyOpenIdAdministrator(
   sql: Sql,

@@ -3,7 +3,7 @@ import * as named from 'scrypt-kdf'
 import { type FieldErrors, GatewayError } from '../errors.ts'
 import { Semaphore } from '../rate/semaphore.ts'
 
-// The library's types declare named exports, but its functions are members of the default export.
+// The types of the library declare named exports, but the functions are members of the default export.
 const { default: scrypt } = named as unknown as { default: typeof named }
 
 /** Scrypt parameters of OWASP's Password Storage Cheat Sheet: 32 MiB, in three passes. */
@@ -14,7 +14,7 @@ const maxLength = 200
 
 export const passwordHint = `At least ${minLength} characters, for example a few unrelated words.`
 
-/** Returns the errors of a new password, by the fields `password` and `again`. */
+/** Returns the errors of a new password, for the form fields `password` and `again`. */
 export function passwordErrors(email: string, password: string, again: string): FieldErrors {
   const length = [...password].length
   if (length < minLength) return { password: [`Give a password of at least ${minLength} characters.`] }
@@ -24,15 +24,17 @@ export function passwordErrors(email: string, password: string, again: string): 
 }
 
 /**
- * The maximum length of a text that is compared with a password, in UTF-16 units; 200 characters are shorter. The time
- * to normalise a text grows with the square of its length.
+ * The maximum length of a text that is compared with a password, in UTF-16 units. A password of 200 characters is
+ * always shorter. Longer texts are rejected, because the time to normalise a text grows with the square of its length.
  */
 const maxComparedLength = 2_000
 
 // NIST SP 800-63B, 3.1.1.2: keyboards compose the same characters in different ways.
 const normalize = (password: string) => password.normalize('NFKC')
 
-/** Each check occupies one of libuv's four threads for more than 100 ms: two threads stay free for other work. */
+/**
+ * Limits the concurrent checks to two, because each check occupies one of libuv's four threads for more than 100 ms.
+ */
 const semaphore = new Semaphore({
   maxRunning: 2,
   maxWaiting: 20,
@@ -49,9 +51,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Returns a key that no password matches: checking it takes as long as checking a real one. The key consists of random
- * bytes in the format of the scrypt utility: computing a real key would double the time of the first sign-in after a
- * start.
+ * Returns a hash that no password matches. Its check takes as long as the check of a real hash. The hash is random
+ * bytes in the format of a real hash, because the computation of a real hash would double the time of the first sign-in
+ * after a start.
  */
 function createDummyKey(): Buffer {
   const key = randomBytes(96)
@@ -68,7 +70,7 @@ const dummyKey = createDummyKey()
 /**
  * Returns whether the password matches the hash.
  *
- * @param storedHash null when there is no account; the check then takes the same time
+ * @param storedHash null when there is no account; then the check takes the same time, and fails
  * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function verifyPassword(storedHash: string | null, password: string): Promise<boolean> {

@@ -4,13 +4,16 @@ import type { Instant } from '../value/instant.ts'
 import type { Administrator } from './administrator.ts'
 import { type Actor, auditEntry } from './audit.ts'
 
-/** The data of a session, without its administrator. */
+/** The data that pages store in a session. */
 interface SessionData {
   /** A message that the next page shows once. */
   flash?: string
 }
 
-/** An administrator whose identity has been verified. Valid while the account has the same generation. */
+/**
+ * An administrator whose identity has been verified. The verification is valid as long as the account has the same
+ * generation.
+ */
 export interface VerifiedAdministrator extends Administrator {
   /** Increases when the password changes, and when the account is removed. */
   generation: number
@@ -24,7 +27,7 @@ export interface NewSession {
 
 export type SignInMeans = 'password' | 'link' | 'openid' | 'demo'
 
-/** A session as its administrator sees it. */
+/** The properties of a session that the administrator sees. */
 export interface SessionRecord {
   address: string | null
   userAgent: string | null
@@ -36,8 +39,8 @@ export interface SessionRecord {
 
 /**
  * Returns the condition that a row of `gateway.session` has not ended. A session ends 12 hours after its start, after
- * an hour without use, and when the generation of its account changes. So a session that starts while all sessions are
- * being ended does not survive.
+ * an hour without use, and when the generation of its account changes. So a session that starts while another request
+ * ends all sessions of the account is not valid either.
  */
 export const isValidSession = (sql: Sql) => sql`
   session.expires_at > now() and session.used_at > now() - interval '1 hour'
@@ -83,7 +86,10 @@ export async function startSession(
   return started.length > 0
 }
 
-/** Finds a session; null when it has ended. Updates its `used_at` at most once a minute. */
+/**
+ * Returns a session by its secret, or null when the session has ended. Updates `used_at` of the session at most once
+ * per minute.
+ */
 export async function findSession(
   sql: Sql,
   id: string,
@@ -107,12 +113,12 @@ export async function saveSession(sql: Sql, id: string, data: SessionData): Prom
     update /* session.save */ gateway.session set data = ${JSON.stringify(data)}::text::jsonb where id_hash = ${hashSecret(id)}`
 }
 
-/** Deletes a session that was replaced by a new one. Writes no audit entry, because this is no sign-out. */
+/** Deletes a session that a new session has replaced. Writes no audit entry, because this is no sign-out. */
 export async function deleteSession(sql: Sql, id: string): Promise<void> {
   await sql`delete /* session.delete */ from gateway.session where id_hash = ${hashSecret(id)}`
 }
 
-/** Signs out of one session. */
+/** Ends one session of an administrator, and records the sign-out in the audit. */
 export async function signOut(sql: Sql, actor: Actor, id: string): Promise<void> {
   await sql`
     with /* session.sign_out */ ended as (
@@ -134,7 +140,7 @@ export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId:
 }
 
 /**
- * Returns the open sessions of an administrator, by their last use, latest first.
+ * Returns the open sessions of an administrator, the last used session first.
  *
  * @param currentId the session of this request
  */
