@@ -1,4 +1,4 @@
-/** A stream of the changed lists of a token. */
+/** Streams the changed lists of a token to a client. */
 import type { Sql } from '../../db/sql.ts'
 import type { GatewayError } from '../errors.ts'
 import { type Changes, type ListChange, maxHeads, readChanges } from '../record/list-changes.ts'
@@ -10,35 +10,35 @@ import type { Instant } from '../value/instant.ts'
 import type { Head, HeadBatch, HeadFeed } from './head-feed.ts'
 
 /**
- * The time after which a stream sends its position although nothing changed, in milliseconds. Proxies end silent
- * connections: the proxies of deploy/ after 15 s.
+ * The time after which a stream sends its position even without a change, in milliseconds. Otherwise proxies would
+ * close the silent connection; the proxies of deploy/ do so after 15 s.
  */
 export const heartbeat = 10_000
 
 /**
- * The maximum age of the last check at which a stream still names lists, in milliseconds: later, the token may be
- * revoked.
+ * The maximum age of the last check of the token, in milliseconds. After this time the stream names no lists, because
+ * the token may be revoked.
  */
 const checkLifetime = 1_000
 
 /** The parts of a request's context that a stream uses. */
 export interface StreamContext {
-  /** Statements to the primary: a standby may be behind the feed. */
+  /** Sends statements to the primary, because a standby may be behind the feed. */
   sql: Sql
   scope: TenantScope
   caller: Caller
 }
 
 export interface StreamRequest {
-  /** The stream has only changes after this instant; null for changes from now on. */
+  /** The stream has only changes after this instant; null for changes after the start of the stream. */
   after: Instant | null
-  /** The stream has only lists of these tenants; null for all tenants of the token. */
+  /** The tenants whose lists the stream has; null for all tenants of the token. */
   tenantIds: readonly number[] | null
-  /** Returns the requested types of records that a token may read. */
+  /** Returns those of the requested types of records that a token may read. */
   recordsOf: (token: Token) => readonly string[]
 }
 
-/** The rights of a token, which all its streams share. */
+/** The rights of a token; all streams of the token share one object. */
 export interface StreamAccess {
   token: Token
   includes: (head: Head) => boolean
@@ -49,19 +49,19 @@ export interface StreamAccess {
 const ended = { value: undefined, done: true } as const
 
 /**
- * A stream of changes: first the lists that changed since a position, then each list that the feed reads. Changes of a
- * list that are not fetched merge, so the memory is bounded by the token's lists.
+ * A stream of changes: first the lists that changed since a position, then each list that the feed reads. While the
+ * client does not fetch, several changes of a list become one, so the number of the token's lists limits the memory.
  */
 export class ChangeStream implements AsyncIterableIterator<Changes> {
-  /** The changes after the position, by their lists. */
+  /** The last change of each list that changed after the position, by tenant and type of records. */
   readonly #changed = new Map<string, ListChange>()
-  /** The reader has all changes up to this instant; null until the stream has begun. */
+  /** The instant up to which the client has all changes; null until the stream has begun. */
   #position: Instant | null
-  /** The last read of the feed, without its heads. After the first read there is a position. */
+  /** The last read of the feed, without its heads. Null until the first read; then there is also a position. */
   #batch: Omit<HeadBatch, 'heads'> | null = null
   #sent = { at: Number.NEGATIVE_INFINITY, epoch: -1 }
   #records: ReadonlySet<string> = new Set()
-  /** True when `#changed` may lack changes after the position, so that they must be read. */
+  /** True when `#changed` may be incomplete, so that the stream has to read the changes after the position in pages. */
   #isBehind: boolean
   #firstPage: Changes | null = null
   #stopListening: (() => void) | null = null
@@ -80,7 +80,9 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
     this.#useToken()
   }
 
-  /** Listens to the feed before it reads the first page, so that no change is missed in between. */
+  /**
+   * Starts the stream. Listens to the feed before it reads the first page, so that it misses no change between the two.
+   */
   async start(feed: HeadFeed): Promise<void> {
     const stopListening = await feed.listen(batch => this.#add(batch))
     if (this.#isEnded) return stopListening()
@@ -91,7 +93,11 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
     requireCompleteRemovals(after, this.#firstPage, 'after')
   }
 
-  /** Resolves to the next changes: at most one for each read of the feed. @throws the error that ends the stream */
+  /**
+   * Resolves to the next changes. Each read of the feed gives at most one result.
+   *
+   * @throws the error that ends the stream
+   */
   async next(): Promise<IteratorResult<Changes, undefined>> {
     while (!this.#isEnded) {
       if (this.#error) {
@@ -102,7 +108,8 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
         this.#isBehind = false
         const page = this.#firstPage ?? (await this.#readPage())
         this.#firstPage = null
-        // When the token has changed meanwhile, its new rights may not include the page.
+        // When the rights of the token have changed during the read, the page is discarded, because the new rights may
+        // not include its lists.
         if (!this.#isBehind && !this.#error) return { value: this.#takePage(page), done: false }
       } else if (this.#isDue()) {
         return { value: this.#take(), done: false }
@@ -129,13 +136,16 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
     return this
   }
 
-  /** Makes the next fetch fail. */
+  /** Makes the next call of `next` fail. */
   fail(error: GatewayError): void {
     this.#error = error
     this.#wake?.()
   }
 
-  /** Continues with the new rights of the token. Lists that it did not have may have changed since the position. */
+  /**
+   * Continues with the new rights of the token. Reads all changes since the position again, because the token may have
+   * new lists that changed since then.
+   */
   readAgain(): void {
     this.#useToken()
     this.#changed.clear()
@@ -161,7 +171,7 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
 
   #useToken(): void {
     const { token } = this.access
-    // The resolvers read the token there.
+    // The resolvers read the token from the caller of the context.
     this.context.caller.token = token
     this.#records = new Set(this.request.recordsOf(token))
   }
@@ -174,13 +184,14 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
       if (!this.#records.has(record) || (tenantIds && !tenantIds.includes(tenantId))) continue
       if (!this.access.includes(head) || (this.#position !== null && since <= this.#position)) continue
       const key = `${tenantId} ${record}`
-      // Keeps the map in the order of the changes.
+      // `delete` keeps the map in the order of the changes, because `set` alone would not move an existing key to the
+      // end.
       this.#changed.delete(key)
       this.#changed.set(key, { tenantId, record, since })
     }
     if (this.#changed.size > maxHeads) {
-      // Above this number of changes, a stream reads them again in pages, so that slow readers do not keep them all in
-      // memory.
+      // Above this number of changes, the stream discards the changes and later reads them in pages, so that a slow
+      // client does not fill the memory.
       this.#changed.clear()
       this.#isBehind = true
     }
@@ -215,7 +226,7 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
     const lists = isComplete ? [...this.#changed.values()] : []
     if (isComplete) {
       this.#changed.clear()
-      // A page may be newer than the last read of the feed.
+      // The position may be later than the last read of the feed, because a page can be newer than that read.
       this.#position = serverTime > position ? serverTime : position
     }
     this.#sent = { at: performance.now(), epoch }

@@ -1,4 +1,6 @@
-/** The streams of the changed lists of tokens, whose number is limited, and whose tokens are checked. */
+/**
+ * Opens the streams of changed lists, limits the number of streams of a token, and checks the tokens of open streams.
+ */
 import { GatewayError, unauthenticated } from '../errors.ts'
 import { accessOf, type Changes } from '../record/list-changes.ts'
 import type { Caller } from '../token/caller.ts'
@@ -9,8 +11,8 @@ import { type HeadFeed, headFilter } from './head-feed.ts'
 export const maxStreams = 10
 
 /**
- * The interval of checks of the tokens, in milliseconds: a directory keeps a token for 500 ms, so a stream ends within
- * a second.
+ * The interval at which the tokens are checked, in milliseconds. The directory caches a token for 500 ms, so the stream
+ * of a revoked token ends within a second.
  */
 const checkInterval = 250
 
@@ -22,7 +24,10 @@ interface Group extends StreamAccess {
 
 export type ChangeStreams = ReturnType<typeof createChangeStreams>
 
-/** Creates the opener of streams. All streams share the statements of the feed, and of the checks of tokens. */
+/**
+ * Returns an object that opens streams. All streams share the statements of the feed; the streams of a token share the
+ * checks of the token.
+ */
 export function createChangeStreams(feed: HeadFeed) {
   const groups = new Map<number, Group>()
   let timer: NodeJS.Timeout | undefined
@@ -48,7 +53,7 @@ export function createChangeStreams(feed: HeadFeed) {
 
   function tick(): void {
     for (const group of groups.values()) {
-      // During an outage the feed reports the error, and the streams name no lists.
+      // Ignores the error of an outage: the feed reports it, and the streams name no lists until a check succeeds.
       check(group).catch(() => {})
       for (const stream of group.streams) stream.wakeWhenDue()
     }
@@ -80,7 +85,7 @@ export function createChangeStreams(feed: HeadFeed) {
 
   return {
     /**
-     * Opens a stream; end it with `return`.
+     * Opens a stream. The caller must end the stream with `return`.
      *
      * @throws `RATE_LIMITED` when the token has too many streams, and the errors of a query of changes
      */

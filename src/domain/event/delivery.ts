@@ -1,19 +1,25 @@
-/** The state of deliveries (R36): the position of each list at an endpoint, and the window of its current try. */
+/**
+ * The state of webhook deliveries (R36): for each list and endpoint, the instant up to which changes were delivered,
+ * and the window of the current delivery.
+ */
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from '../administrator/audit.ts'
 import { notFound } from '../errors.ts'
 import { type Instant, instantText } from '../value/instant.ts'
 import { formerSigns, tokenIsActive } from './endpoint.ts'
 
-/** An endpoint to which the holder of the lease sends. */
+/** An endpoint that is not paused and whose token is active. The process with the lease sends to it. */
 export interface ActiveEndpoint {
   id: number
   url: string
   tokenId: number
   tokenRevision: number
-  /** For a list without a position, changes after this instant are sent. */
+  /** The instant after which the changes of a list are sent, when the list has no position yet. */
   startsAt: Instant
-  /** All changes up to this instant were delivered, for this epoch and this access. */
+  /**
+   * All changes up to this instant were delivered, as long as the epoch of the records and the access of the token are
+   * the same.
+   */
   deliveredTo: Instant
   epoch: number
   access: string
@@ -24,17 +30,18 @@ export interface ActiveEndpoint {
   revision: number
 }
 
-/** The lease of the process that sends, in seconds. It is renewed each second. */
+/** The duration of the lease of the process that sends, in seconds. The process renews the lease each second. */
 export const leaseSeconds = 8
 
 const isHeld = (sql: Sql, instance: string): Fragment =>
   sql`exists (select from gateway.webhook_sender where instance = ${instance} and held_until > clock_timestamp())`
 
 /**
- * Takes or renews the lease, when there are endpoints: one process of all instances sends.
+ * Takes or renews the lease, when there are endpoints. Of all processes of all instances, only the process with the
+ * lease sends.
  *
  * @param instance a unique name of this process
- * @returns the endpoints to which it sends; none while another process has the lease
+ * @returns the endpoints to which this process sends; none while another process has the lease
  */
 export const holdLease = (sql: Sql, instance: string): Promise<ActiveEndpoint[]> =>
   sql<ActiveEndpoint[]>`
@@ -51,29 +58,29 @@ export const holdLease = (sql: Sql, instance: string): Promise<ActiveEndpoint[]>
     from held, gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
     where paused_at is null and ${tokenIsActive(sql)} order by endpoint.id`.execute()
 
-/** Ends the lease: the next process that asks gets it. */
+/** Ends the lease, so that the next process that calls `holdLease` gets the lease. */
 export const releaseLease = (sql: Sql, instance: string): Promise<unknown> =>
   sql`update /* webhook.release_lease */ gateway.webhook_sender set held_until = '-infinity' where instance = ${instance}`.execute()
 
-/** A list of a tenant whose changes are sent. */
+/** Identifies a list: the tenant and the type of records. */
 export interface ListKey {
   tenantId: number
-  /** The type of its records: `record` of `RecordType`. */
+  /** The type of the records: `record` of `RecordType`. */
   record: string
 }
 
-/** The window of an event: reading the list from `since` gives all changes up to `until`. */
+/** The window of an event: a client that reads the list from `since` gets all changes up to `until`. */
 export interface Window {
   /** Null when the whole list must be read. */
   since: Instant | null
   until: Instant
 }
 
-/** The position of a list. */
+/** The position of a list at an endpoint. */
 export interface Position extends ListKey {
-  /** Null before the first delivery since `startsAt`. */
+  /** All changes up to this instant were delivered; null before the first delivery since `startsAt`. */
   deliveredTo: Instant | null
-  /** The window of the last try that failed. */
+  /** The window of a delivery that has begun but has not succeeded yet; null when there is none. */
   window: Window | null
 }
 
@@ -85,19 +92,19 @@ export const listPositions = (sql: Sql, { id, generation }: ActiveEndpoint): Pro
                                                               'until', ${instantText(sql, sql`until`)}) end as window
     from gateway.webhook_position where endpoint_id = ${id} and generation = ${generation}`.execute()
 
-/** A try that is about to begin. */
+/** An attempt to deliver an event, which is about to begin. */
 export interface Try extends ListKey, Window {
   endpointId: number
-  /** The revisions of the endpoint and of its token by which it was chosen. */
+  /** The revision of the endpoint when the attempt was planned; `tokenRevision` is the revision of its token. */
   revision: number
   tokenRevision: number
 }
 
 /**
- * Freezes the windows of tries: each retry, by any process, has the same window, so it has the same id and body.
+ * Stores the windows of attempts. Each retry, by any process, then has the same window, and so the same id and body.
  *
- * @returns the tries that may begin: the process has the lease, the endpoint and its token are unchanged, and the token
- *   is active
+ * @returns the attempts that may begin; none without the lease, or when the endpoint or the token has changed or is not
+ * active
  */
 export const beginTries = (sql: Sql, instance: string, tries: readonly Try[]) =>
   sql<(ListKey & { endpointId: number })[]>`
@@ -118,21 +125,24 @@ export interface Outcome extends Try {
   generation: number
   messageId: string
   type: string
-  /** The status of the answer, or null without an answer. */
+  /** The HTTP status of the response; null without a response. */
   status: number | null
-  /** The error code when there was no answer. */
+  /** The error code of an attempt without a response; otherwise null. */
   error: string | null
   durationMs: number
   isDelivered: boolean
 }
 
-/** The status with which an endpoint asks for no more events. */
+/** The HTTP status (410 Gone) with which a receiver asks for no more events. */
 const goneStatus = 410
 
-/** The time without a success after which an endpoint is paused, in days. */
+/** The time in which all attempts have failed after which an endpoint is paused, in days. */
 const maxFailingDays = 5
 
-/** Records outcomes: positions move on, failures are counted, endpoints that fail for too long are paused. */
+/**
+ * Records the outcomes of attempts in the log: advances the positions of delivered lists, records since when an
+ * endpoint fails, and pauses endpoints that fail for too long or answer 410.
+ */
 export const recordOutcomes = (sql: Sql, outcomes: readonly Outcome[]): Promise<unknown> =>
   sql`
     with /* webhook.record_outcomes */ outcome as (
@@ -161,10 +171,12 @@ export const recordOutcomes = (sql: Sql, outcomes: readonly Outcome[]): Promise<
     where id = "endpointId" and paused_at is null
       and (is_gone or succeeded = (failing_since is not null) or (is_dead and not succeeded))`.execute()
 
-/** The instant up to which all lists of an endpoint were delivered. */
+/** The progress of an endpoint: the instant up to which the changes of all its lists were delivered. */
 export type Progress = Pick<ActiveEndpoint, 'id' | 'revision' | 'deliveredTo' | 'epoch' | 'access'>
 
-/** Saves the progress of endpoints, so that the next holder of the lease need not compare all lists. */
+/**
+ * Saves the progress of endpoints, so that the next process with the lease need not compare the positions of all lists.
+ */
 export const saveProgress = (sql: Sql, instance: string, progress: readonly Progress[]): Promise<unknown> =>
   sql`
     update /* webhook.save_progress */ gateway.webhook_endpoint as endpoint
@@ -173,7 +185,7 @@ export const saveProgress = (sql: Sql, instance: string, progress: readonly Prog
            id bigint, revision integer, "deliveredTo" timestamptz, epoch bigint, access text)
     where endpoint.id = saved.id and endpoint.revision = saved.revision and ${isHeld(sql, instance)}`.execute()
 
-/** A try in the log. */
+/** An attempt in the log. */
 export interface Delivery {
   id: number
   at: Instant
@@ -185,14 +197,14 @@ export interface Delivery {
   durationMs: number
 }
 
-/** Lists the last tries of an endpoint, newest first. */
+/** Returns the last attempts of an endpoint, newest first. */
 export const listDeliveries = (sql: Sql, endpointId: number, limit: number): Promise<Delivery[]> =>
   sql<Delivery[]>`
     select /* webhook.list_deliveries */ id, at, message_id as "messageId", type, tenant_id as "tenantId", status, error,
            duration_ms as "durationMs"
     from gateway.webhook_delivery where endpoint_id = ${endpointId} order by id desc limit ${limit}`.execute()
 
-/** Writes a test of an administrator, and its outcome, into the log and into the audit. @throws `NOT_FOUND` */
+/** Records the outcome of an administrator's test request in the log and in the audit. @throws `NOT_FOUND` */
 export async function recordTest(
   sql: Sql,
   actor: Actor,
@@ -211,10 +223,12 @@ export async function recordTest(
   if (!recorded) throw notFound('webhook')
 }
 
-/** The number of tries of an endpoint that the log keeps. */
+/** The number of attempts per endpoint that the log keeps. */
 const maxLogged = 10_000
 
-/** Deletes tries older than a week from the log, and keeps only the last tries of each endpoint. */
+/**
+ * Deletes attempts from the log that are older than a week, or that are not among the last 10,000 of their endpoint.
+ */
 export const deleteOldDeliveries = (sql: Sql): Promise<unknown> =>
   sql`
     delete /* webhook.delete_old_deliveries */ from gateway.webhook_delivery as delivery

@@ -1,4 +1,4 @@
-/** The endpoints of tokens, to which events are sent (R36), and the actions of administrators on them. */
+/** The endpoints of tokens, to which the service sends events (R36), and the actions of administrators on endpoints. */
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { type Actor, type AuditAction, auditEntry } from '../administrator/audit.ts'
 import { badInput, notFound } from '../errors.ts'
@@ -15,31 +15,31 @@ export const pauseReasons = {
 
 export type PauseReason = keyof typeof pauseReasons
 
-/** An endpoint as an administrator sees it. */
+/** The properties of an endpoint that an administrator sees. */
 export interface Endpoint {
   id: number
   tokenId: number
   tokenName: string
-  /** False when the token is revoked or has expired, so that nothing is sent. */
+  /** False when the token is revoked or expired, or its session has ended; then the service sends no events. */
   tokenIsActive: boolean
   url: string
   createdAt: Instant
   createdBy: string
-  /** Changes up to this instant were delivered. */
+  /** The instant up to which all changes were delivered. */
   deliveredTo: Instant
-  /** The seconds since `deliveredTo`. */
+  /** The time since `deliveredTo`, in seconds. */
   lag: number
   secretVersion: number
-  /** True for a day after a rotation, while both secrets sign. */
+  /** True for a day after a rotation: then the former secret also signs. */
   formerSigns: boolean
   failingSince: Instant | null
   pausedAt: Instant | null
   pauseReason: PauseReason | null
-  /** Grows with each change by an administrator. */
+  /** Increases with each change by an administrator. */
   revision: number
 }
 
-/** `failing`: the last try failed; `ended`: the token is not active. */
+/** `failing`: the last attempt failed; `ended`: the token is not active. */
 type EndpointState = 'active' | 'failing' | 'paused' | 'ended'
 
 /** Returns the state of an endpoint. */
@@ -55,11 +55,11 @@ const overlapHours = 24
 /** The maximum number of endpoints of a token. */
 export const maxEndpoints = 10
 
-/** Returns whether the token of an endpoint is active. */
+/** Returns the SQL condition that the token of an endpoint is active. */
 export const tokenIsActive = (sql: Sql): Fragment =>
   sql`(token.revoked_at is null and not ${isExpired(sql)} and not ${sessionEnded(sql)})`
 
-/** Returns whether the former secret of an endpoint still signs. */
+/** Returns the SQL condition that the former secret of an endpoint still signs. */
 export const formerSigns = (sql: Sql): Fragment =>
   sql`coalesce(endpoint.rotated_at > now() - ${overlapHours}::integer * interval '1 hour', false)`
 
@@ -82,7 +82,7 @@ interface EndpointCounts {
   active: number
   failing: number
   paused: Record<PauseReason, number>
-  /** The greatest time since `deliveredTo` of an endpoint that is not paused, in seconds. */
+  /** The maximum of the times since `deliveredTo`, over the endpoints that are not paused, in seconds. */
   lag: number
 }
 
@@ -112,11 +112,11 @@ export async function getEndpoint(sql: Sql, id: number): Promise<Endpoint> {
 /**
  * Returns the reason why events cannot be sent to an address, or null.
  *
- * @param text an https URL, at port 443 or above 1024. Its host is checked when events are sent, because the addresses
- *   of a name change
+ * @param text an https URL, at port 443 or above 1024. The IP addresses of the host are checked only when events are
+ * sent, because they can change
  */
 function findUrlProblem(text: string): string | null {
-  // Non-ASCII characters are longer when they are sent.
+  // Measures `href`, because non-ASCII characters become longer when the URL is sent.
   if (!URL.canParse(text) || new URL(text).href.length > 2000)
     return 'Give a URL of at most 2,000 characters, such as https://partner.example.com/hooks.'
   const { protocol, port, username, password, hash } = new URL(text)
@@ -130,10 +130,10 @@ function findUrlProblem(text: string): string | null {
 }
 
 /**
- * Creates an endpoint. It gets the changes from now on.
+ * Creates an endpoint. The endpoint gets only changes after its creation.
  *
  * @throws `BAD_USER_INPUT` with the errors of `url`, or of `token` when it is not active or has too many endpoints;
- *   `UNAVAILABLE` during the first fill
+ * `UNAVAILABLE` during the first fill
  */
 export async function createEndpoint(sql: Sql, actor: Actor, tokenId: number, text: string): Promise<Endpoint> {
   const problem = findUrlProblem(text)
@@ -160,11 +160,12 @@ export async function createEndpoint(sql: Sql, actor: Actor, tokenId: number, te
 }
 
 /**
- * Changes an endpoint, and records it in the audit.
+ * Changes an endpoint, and records the change in the audit.
  *
  * @param update the statement, which returns the token's id
- * @param more more parts of the statement
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `revision` when the update finds another revision
+ * @param more further CTEs of the statement
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `revision` when the endpoint exists but `update` changed no
+ * row, because of another revision
  */
 async function change(
   sql: Sql,
@@ -184,7 +185,11 @@ async function change(
   throw badInput({ revision: [conflict] })
 }
 
-/** Pauses an endpoint: its changes wait until it is resumed. @throws `NOT_FOUND` */
+/**
+ * Pauses an endpoint. Changes are kept, and are sent after an administrator resumes the endpoint.
+ *
+ * @throws `NOT_FOUND`
+ */
 export function pauseEndpoint(sql: Sql, actor: Actor, id: number): Promise<void> {
   const update = sql`
       update gateway.webhook_endpoint
@@ -193,7 +198,7 @@ export function pauseEndpoint(sql: Sql, actor: Actor, id: number): Promise<void>
   return change(sql, actor, id, 'webhook.pause', update)
 }
 
-/** Resumes an endpoint from its positions. Waiting changes are sent immediately. @throws `NOT_FOUND` */
+/** Resumes an endpoint at the positions of its lists. Waiting changes are sent immediately. @throws `NOT_FOUND` */
 export function resumeEndpoint(sql: Sql, actor: Actor, id: number): Promise<void> {
   const update = sql`
       update gateway.webhook_endpoint
@@ -203,10 +208,11 @@ export function resumeEndpoint(sql: Sql, actor: Actor, id: number): Promise<void
 }
 
 /**
- * Sends again the changes since an instant, and earlier changes that still wait.
+ * Makes the service send the changes since an instant again, and earlier changes that are not delivered yet.
  *
- * @param revision the revision that the administrator has seen, so that a form sent twice acts once; null for any
- * @throws the errors of `change`; `BAD_USER_INPUT` with the errors of `from` when it is in the future
+ * @param revision the revision that the administrator has seen, so that a form that is sent twice has one effect; null
+ * accepts any revision
+ * @throws the errors of `change`; `BAD_USER_INPUT` with the errors of `from` when it is in the future or no date
  */
 export async function replayEndpoint(
   sql: Sql,
@@ -222,7 +228,8 @@ export async function replayEndpoint(
     set starts_at = least(starts_at, ${from}::text::timestamptz), delivered_to = least(delivered_to, ${from}::text::timestamptz),
         generation = generation + 1, revision = revision + 1
     where id = ${id} and revision = coalesce(${revision}::integer, revision) returning id, token_id, generation`
-  // A try that begins meanwhile leaves a position of the former generation, so its list is sent from `starts_at`.
+  // An attempt that begins at the same time can write a position of the former generation. Such a position does not
+  // count, so the list is sent again from `starts_at`.
   const more = sql`
     , moved as (
       update gateway.webhook_position as position
@@ -234,7 +241,7 @@ export async function replayEndpoint(
 }
 
 /**
- * Makes a new secret. For a day the former secret also signs.
+ * Replaces the secret of an endpoint. For 24 hours the former secret also signs.
  *
  * @param revision as for `replayEndpoint`
  * @returns the endpoint with the new secret

@@ -1,4 +1,6 @@
-/** Reads which lists changed (`gateway.list_head`, I12), once for all streams and webhooks of this process. */
+/**
+ * Reads which lists have changed (`gateway.list_head`, I12). All streams and webhooks of this process share each read.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from '../../db/sql.ts'
 import { firstFillError, lastStamp } from '../sync/server-time.ts'
@@ -6,13 +8,13 @@ import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'
 import { afterAll, type Instant, instantText } from '../value/instant.ts'
 
-/** The head of a list that changed. */
+/** The head of a changed list: the list, and the instant of its last change. */
 export interface Head {
   tenantId: number
-  /** The type of its records: `record` of `RecordType`. */
+  /** The type of the list's records: `record` of `RecordType`. */
   record: string
   changedAt: Instant
-  /** The tenant and the tenants above it; null when the tenant was deleted. */
+  /** The ids of the tenant and of the tenants above it; null when the tenant was deleted. */
   path: TenantPath | null
 }
 
@@ -20,7 +22,7 @@ export interface Head {
 export interface HeadBatch {
   /** The heads, in the order of their changes. */
   heads: Head[]
-  /** The instant up to which these heads are complete. */
+  /** The instant up to which `heads` has all changes. */
   serverTime: Instant
   epoch: number
   /** See `SyncState`. */
@@ -29,13 +31,13 @@ export interface HeadBatch {
 
 export type HeadFeed = ReturnType<typeof createHeadFeed>
 
-/** The interval of reads while there are listeners, in milliseconds: steps are as frequent. */
+/** The pause between two reads while there are listeners, in milliseconds: about as long as the interval of steps. */
 const readInterval = 100
 
 /**
- * Creates the feed. It reads only while it has listeners.
+ * Creates the feed. The feed reads only while it has listeners.
  *
- * @param report receives errors of reads; the next read catches up
+ * @param report receives the error of a read; the next read also returns the changes that the failed read missed
  */
 export function createHeadFeed(sql: Sql, report: (error: unknown) => void) {
   const listeners = new Set<(batch: HeadBatch) => void>()
@@ -51,7 +53,7 @@ export function createHeadFeed(sql: Sql, report: (error: unknown) => void) {
     settle(null)
   }
 
-  /** Answers the callers that begin to listen. @param error the reason why they cannot listen, or null */
+  /** Settles the waiting calls of `listen`. @param error the reason why they cannot listen, or null */
   function settle(error: unknown): void {
     for (const start of starting) start(error)
     starting.clear()
@@ -67,7 +69,7 @@ export function createHeadFeed(sql: Sql, report: (error: unknown) => void) {
       await pause(readInterval, undefined, { ref: false })
     }
     isReading = false
-    // Without listeners the feed stops: the next listener begins at the instant of its own call.
+    // Without listeners the feed forgets its position, so the next listener gets only changes after its own call.
     last = null
   }
 
@@ -78,8 +80,8 @@ export function createHeadFeed(sql: Sql, report: (error: unknown) => void) {
     /**
      * Calls a listener after each read, even when no list changed.
      *
-     * @returns a function that ends the calls. It resolves once the feed has a position, so the listener gets each
-     *   change that a statement sent afterwards does not show
+     * @returns a function that ends the calls. The promise resolves when the feed has a position. A statement that is
+     * sent afterwards shows all earlier changes, and the listener gets all later changes
      * @throws `UNAVAILABLE` during the first fill, and errors of the database
      */
     async listen(listener: (batch: HeadBatch) => void): Promise<() => void> {
@@ -94,7 +96,7 @@ export function createHeadFeed(sql: Sql, report: (error: unknown) => void) {
       }
       return () => listeners.delete(listener)
     },
-    /** Ends all reads, for a service that stops. */
+    /** Ends all reads; call it when the service stops. */
     close(): void {
       isClosed = true
       listeners.clear()
@@ -103,7 +105,7 @@ export function createHeadFeed(sql: Sql, report: (error: unknown) => void) {
   }
 }
 
-/** Reads the heads later than an instant. @throws `UNAVAILABLE` during the first fill */
+/** Reads the heads of the lists that changed after an instant. @throws `UNAVAILABLE` during the first fill */
 async function readHeads(sql: Sql, after: Instant): Promise<HeadBatch> {
   const [batch] = await sql<HeadBatch[]>`
     select /* head.read_changed */ ${instantText(sql, sql`stamp`)} as "serverTime", epoch,
@@ -119,7 +121,7 @@ async function readHeads(sql: Sql, after: Instant): Promise<HeadBatch> {
   return batch
 }
 
-/** Returns a function that tests whether a token is authorised for the tenant of a head (R21). */
+/** Returns a function that returns whether a token is authorised for the tenant of a head (R21). */
 export function headFilter({ tenants }: Token): (head: Head) => boolean {
   const named = new Set(tenants.map(({ tenantId }) => tenantId))
   const whole = new Set(tenants.filter(grant => grant.withDescendants).map(({ tenantId }) => tenantId))

@@ -1,15 +1,18 @@
 /** The secrets of endpoints, with which receivers check signatures (Standard Webhooks 1.0). None is stored. */
 import { createHmac, hkdfSync } from 'node:crypto'
 
-/** Returns the secret of a version of an endpoint, from the key of the service (RFC 5869). */
+/** Derives the secret of an endpoint, in one of its versions, from the key of the service (HKDF, RFC 5869). */
 const secretBytes = (key: Buffer, endpointId: number, version: number): Buffer =>
   Buffer.from(hkdfSync('sha256', key, '', `webhook endpoint ${endpointId} version ${version}`, 32))
 
-/** Returns the secret as receivers configure it: `whsec_` and Base64. */
+/** Returns the secret in the format that receivers configure: `whsec_` and Base64. */
 export const webhookSecret = (key: Buffer, endpointId: number, version: number): string =>
   `whsec_${secretBytes(key, endpointId, version).toString('base64')}`
 
-/** The secrets of an endpoint that sign: the present secret and, for a day after a rotation, the former secret. */
+/**
+ * The secrets with which deliveries to an endpoint are signed: the current secret and, for a day after a rotation, also
+ * the former secret.
+ */
 export interface EndpointSecrets {
   id: number
   secretVersion: number
@@ -17,10 +20,10 @@ export interface EndpointSecrets {
 }
 
 /**
- * Returns the headers of a delivery.
+ * Returns the signed headers of a delivery (Standard Webhooks 1.0).
  *
- * @param sentAt the time of this try, in seconds since 1970
- * @param body the bytes that are sent, as text
+ * @param sentAt the time of this attempt, in seconds since 1970
+ * @param body the body that is sent, as text
  */
 export function signedHeaders(key: Buffer, endpoint: EndpointSecrets, messageId: string, sentAt: number, body: string) {
   const { id, secretVersion, formerSigns } = endpoint
