@@ -3,15 +3,15 @@ import { lastStamp } from '../sync/server-time.ts'
 import type { Instant } from '../value/instant.ts'
 import { instantText } from '../value/instant.ts'
 
-/** Rows of rollups, or heads of lists, that differ from the records. */
+/** The rows of rollups, or the heads of lists, that differ from the records. */
 export interface FigureDifference {
   /**
-   * `sale`, `balance`, `product`, `consent` or `withdrawal`; `member` for a tenant that a rollup wrongly lacks or
-   * includes; or `head` for a list whose head is not the stamp of its last change.
+   * `sale`, `balance`, `product`, `consent` or `withdrawal`: the kind of a rollup. `member`: a rollup wrongly includes
+   * or excludes a tenant. `head`: the head of a list is not the stamp of the list's last change.
    */
   kind: string
   rows: number
-  /** The number of tenants with a difference, and the lowest of their ids. */
+  /** The number of tenants with a difference; `firstTenant` is the lowest id of these tenants. */
   tenants: number
   firstTenant: number
 }
@@ -19,14 +19,15 @@ export interface FigureDifference {
 interface FigureCheck {
   /** The instant of the figures; null during the first fill. */
   asOf: Instant | null
-  /** One difference for each kind; empty when all figures are right. */
+  /** One entry for each kind with a difference; empty when all figures are correct. */
   differences: FigureDifference[]
 }
 
 /**
- * Compares the rollups with the records and with the tree of tenants, and the heads of lists with the records, in one snapshot.
+ * Compares the rollups with the records and with the tree of tenants, and the heads of lists with the records, in one
+ * snapshot.
  *
- * @param sql a pool without a statement timeout: it reads all records
+ * @param sql a pool without a statement timeout, because the check reads all records
  */
 export async function checkFigures(sql: Sql): Promise<FigureCheck> {
   const [check] = await sql<[FigureCheck]>`

@@ -1,19 +1,19 @@
-/** The types of figures: the rows that a read of them returns. */
+/** The types of a request for figures, and of the rows that the request returns. */
 
 import type { VoucherStatus } from '../record/voucher-status.ts'
 import type { Instant } from '../value/instant.ts'
 import type { Days, FigureInterval } from './period.ts'
 
-/** Vouchers without a balance, which sums of balances leave out. */
+/** Vouchers whose balance is unknown. Sums of balances do not include these vouchers. */
 export interface WithoutBalance {
   vouchers: number
-  /** The sum of the amounts paid for them. */
+  /** The sum of the amounts that buyers paid for these vouchers. */
   paid: number
 }
 
-/** Sold vouchers of one currency, by their purchase. The amounts leave out void vouchers. */
+/** The vouchers of one currency that were purchased in a period. The amounts do not include void vouchers. */
 export interface SalesFigure {
-  /** Null for vouchers without a currency, which have no amounts. */
+  /** Null for vouchers without a currency. Such vouchers have no amounts. */
   currency: string | null
   vouchers: number
   value: number
@@ -23,7 +23,7 @@ export interface SalesFigure {
   withoutBalance: WithoutBalance
 }
 
-/** An interval of a period. */
+/** The sales of one interval of a period. */
 export interface FigurePeriod extends Days {
   start: Instant
   end: Instant
@@ -35,7 +35,7 @@ export interface ConsentPeriod extends Omit<FigurePeriod, 'sales'> {
   withdrawn: number
 }
 
-/** The balances of vouchers of one currency. */
+/** The number and the balances of vouchers of one currency. */
 export interface BalanceFigure {
   currency: string | null
   vouchers: number
@@ -43,12 +43,14 @@ export interface BalanceFigure {
   withoutBalance: WithoutBalance
 }
 
-/** Vouchers of one currency that can be redeemed, now or later, by the end of their validity. */
+/**
+ * The vouchers of one currency that can be redeemed now or later, grouped by the month in which their validity ends.
+ */
 export interface OutstandingFigure extends BalanceFigure {
   byExpiry: ExpiryFigure[]
 }
 
-/** Vouchers whose validity ends in a month. */
+/** The vouchers whose validity ends in one month. */
 export interface ExpiryFigure {
   /** The first day of the month, `YYYY-MM-DD`; null for vouchers that do not expire. */
   month: string | null
@@ -59,9 +61,9 @@ export interface ExpiryFigure {
 export interface StatusFigure {
   status: VoucherStatus
   vouchers: number
-  /** The share of all vouchers, 0 to 1. */
+  /** The share of this status in all vouchers, from 0 to 1. */
   share: number
-  /** The sums by currency; empty when no balance is left. */
+  /** The sums by currency; empty for a status with which no balance is left. */
   remaining: BalanceFigure[]
 }
 
@@ -76,7 +78,7 @@ export interface ProductFigure {
 
 export interface FiguresRequest {
   tenantId: number
-  /** True when the figures include the tenants below it for which the token is authorised. */
+  /** True when the figures include all tenants below `tenantId` for which the token is authorised. */
   withDescendants: boolean
   /** The intervals of the period, in order and without gaps. */
   intervals: readonly Days[]
@@ -88,31 +90,31 @@ export interface FiguresRequest {
 export interface ProductRanking {
   first: number
   by: 'PAID' | 'VOUCHERS'
-  /** Only sales in this currency; null for all: then the order by amount ranks each currency by itself. */
+  /** The currency of the sales that count. Null for all currencies; then `PAID` gives one ranking per currency. */
   currency: string | null
 }
 
-/** The figures that one request asks for. */
+/** The figures that a request has selected. */
 export interface Selection {
   periods: boolean
   totals: boolean
   consents: boolean
   outstanding: boolean
   status: boolean
-  /** The days within which vouchers expire, for each list of expiring vouchers. */
+  /** For each list of expiring vouchers: the number of days within which its vouchers expire. */
   expiring: number[]
   topProducts: ProductRanking[]
 }
 
-/** One request, with all figures that were selected since the last read. */
+/** A request, with all figures of it that were selected since the last read. */
 export interface FiguresRead {
   readonly request: FiguresRequest
   selection: Selection
 }
 
-/** The figures that were read. Figures that were not selected are empty. */
+/** The figures of a request. A figure that was not selected is empty. */
 export interface Figures {
-  /** Every change that was committed before this instant is in the figures. */
+  /** The instant of the figures. All changes that were committed before this instant are in the figures. */
   asOf: Instant
   timeZone: string
   periods: FigurePeriod[]

@@ -1,9 +1,12 @@
-/** SQL of the intervals of a period, and of the events in them. */
+/** Builds the SQL of the intervals of a period, and of the sums of rollups in these intervals. */
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { instantText } from '../value/instant.ts'
 import type { FiguresRequest } from './figure.ts'
 
-/** Returns the instant at which a calendar day begins: the first midnight, when a change of the clock repeats it. */
+/**
+ * Returns the SQL of the instant at which a calendar day begins. When a change of the clock repeats midnight, the day
+ * begins at the first midnight.
+ */
 const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
   (select case when ((midnight - interval '1 hour') at time zone zone.sql_name)::date >= ${day}
                then midnight - interval '1 hour' else midnight end
@@ -12,14 +15,16 @@ const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
 /**
  * Returns the relations of the period.
  *
- * - `zone(name, sql_name)`: its time zone, and the name of the zone for `at time zone`
- * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
- * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
- * - `part(grain, lower, upper)`: the ranges for which rollups are read: the days of UTC within each interval, and at
- * both ends of it ranges of three hours and of half an hour
- * - `counted(tenant_id, lower, upper)`: the ranges whose records are counted: the whole period for a tenant of `single`,
- * and for each member of a rollup the half hours within which an interval begins or ends. A day can begin within a half
- * hour in a time zone whose offset has quarters of an hour, and before a zone had a standard time.
+ * - `zone(name, sql_name)`: the time zone of the request, and the name of the zone for `at time zone`
+ * - `period(place, from_day, to_day, starts_at, ends_at)`: the intervals of the request
+ * - `span(starts, starts_at, ends_at)`: the array of the starts of all intervals, and the start and the end of the
+ *   whole period
+ * - `part(grain, lower, upper)`: the ranges for which rollups are read. An interval has ranges of whole days of UTC; at
+ *   both of its ends it has ranges of three hours and of half an hour
+ * - `counted(tenant_id, lower, upper)`: the ranges in which the records themselves are counted: for a tenant of
+ *   `single` the whole period, for each member of a rollup the half hours within which an interval begins or ends. Such
+ *   half hours exist in time zones whose offset is not a multiple of half an hour, such as +05:45, and in any zone
+ *   before it had a standard time
  */
 export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals }: FiguresRequest): Fragment {
   const from = arrayText(intervals.map(interval => interval.from))
@@ -64,10 +69,10 @@ export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals 
 }
 
 /**
- * Returns a relation of the rollups' sums for the intervals: `place`, `currency`, `state` and sums. `counted` has the
- * other parts.
+ * Returns a query for the sums of the rollups in each interval: `place`, `currency`, `state` and sums. The sums do not
+ * include the ranges of `counted`.
  *
- * `offset 0` makes PostgreSQL scan an index for each rollup: its planner expects too many rows of a range.
+ * `offset 0` makes PostgreSQL scan an index for each rollup, because the planner expects too many rows of a range.
  *
  * @param kind of `gateway.figure_rollup`
  */
@@ -81,6 +86,6 @@ export const rollupSums = (sql: RecordSql, kind: string): Fragment => sql`
   ) rollup
   group by place, currency, state`
 
-/** Returns the members of a JSON object that identify an interval. */
+/** Returns the SQL of the members of a JSON object that identify an interval. */
 export const intervalMembers = (sql: RecordSql): Fragment => sql`
   'from', from_day, 'to', to_day, 'start', ${instantText(sql, sql`starts_at`)}, 'end', ${instantText(sql, sql`ends_at`)}`

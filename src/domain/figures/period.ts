@@ -1,7 +1,7 @@
 import type { FieldErrors } from '../errors.ts'
 import { dateMessage, millisecondsPerDay, parseDate } from '../value/date.ts'
 
-/** A range of calendar days, both included: `YYYY-MM-DD`. */
+/** A range of calendar days, `YYYY-MM-DD`, from `from` to `to`, including both. */
 export interface Days {
   from: string
   to: string
@@ -12,9 +12,10 @@ export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
 export const maxIntervals = 400
 
-/** Returns the day as a count of days, or null when the text is no calendar day of the years 2 to 9998. */
+/** Returns the number of days since 1970-01-01, or null when the text is no calendar day of the years 2 to 9998. */
 function parseDay(text: string): number | null {
-  // An instant of the first or last day may lie in the year before or after it, and R13 writes years with four digits.
+  // In UTC, a day can begin in the year before it or end in the year after it, and R13 allows only years with four
+  // digits.
   const date = text < '0002' || text >= '9999' ? null : parseDate(text)
   return date === null ? null : Date.parse(date) / millisecondsPerDay
 }
@@ -22,7 +23,7 @@ function parseDay(text: string): number | null {
 const dateOf = (day: number): Date => new Date(day * millisecondsPerDay)
 const dayText = (day: number): string => dateOf(day).toISOString().slice(0, 10)
 
-/** Returns the first day of the interval that follows the interval of the day. Weeks begin on Monday (ISO 8601). */
+/** Returns the first day of the interval after the interval that contains `day`. Weeks begin on Monday (ISO 8601). */
 function nextStart(day: number, by: FigureInterval): number {
   if (by === 'DAY') return day + 1
   const date = dateOf(day)
@@ -32,7 +33,7 @@ function nextStart(day: number, by: FigureInterval): number {
 }
 
 /**
- * Cuts a period into intervals. The first and the last end with the period.
+ * Cuts a period into intervals. The first and the last interval are shorter when the period begins or ends within them.
  *
  * @param fieldErrors receives the errors of `from`, `to` and `period`
  * @returns the intervals; none when there is an error

@@ -1,17 +1,20 @@
-/** SQL of the products with the most sales in a period. */
+/** Builds the SQL of the products with the most sales in a period. */
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { ProductRanking } from './figure.ts'
 
-/** Selects a range with the nearest range of a coarser grain: `(starts_at, ends_at, lower, upper)`. */
+/** Returns a query for a range and the nearest range of a coarser grain: `(starts_at, ends_at, lower, upper)`. */
 const selectRounded = (sql: RecordSql, unit: string, range: Fragment): Fragment => sql`
   select starts_at, ends_at, lower, upper
   from sales_time, ${range}, gateway.rounded_range(${unit}, starts_at, ends_at, first, last)`
 
-/** Selects the range that a relation was rounded to: the next, coarser grain rounds this range again. */
+/** Returns a subquery for the rounded range of a relation, which is then rounded to the next, coarser grain. */
 const roundedRangeOf = (sql: RecordSql, name: string): Fragment =>
   sql`(select lower as starts_at, upper as ends_at from ${sql.unsafe(name)}) finer`
 
-/** Joins the parts between a range and its rounded range, each with the sign 1 (added) or -1 (subtracted). */
+/**
+ * Returns a join with the parts between a range and the rounded range. A part has the sign 1 (its sales are added) or
+ * -1 (its sales are subtracted).
+ */
 const joinEdgeParts = (sql: RecordSql): Fragment => sql`
   cross join lateral (values
     (least(starts_at, range.lower), greatest(starts_at, range.lower), case when starts_at < range.lower then 1 else -1 end),
@@ -20,14 +23,15 @@ const joinEdgeParts = (sql: RecordSql): Fragment => sql`
   where part.lower < part.upper`
 
 /**
- * Returns the relations of the parts. A large group has thousands of products, each with a row in each part, so a
- * period is read as few large parts, and the excess of these parts is subtracted. In November, for example, the year up
- * to today is read as the calendar year, the December before it, and the last days of the November before.
+ * Returns the relations of the parts of a period. A large group has thousands of products, and each part has a row per
+ * product. So the SQL reads a few large parts, and subtracts the sales outside the period. In November, for example,
+ * the twelve months up to today are the calendar year, the December before it, and the last days of the November
+ * before.
  *
- * - `sales_time(first, last)`: the time from the year of the first sale to now. Nothing outside it is read
- * - `months`, `quarters`, `years`, `all_time`: the period, rounded to each grain in turn. The sales between `starts_at`
- * and `lower`, and between `ends_at` and `upper`, are added or subtracted
- * - `product_part(grain, lower, upper, sign)`: the parts that are read from rollups
+ * - `sales_time(first, last)`: the time from the year of the first sale to now; no part is outside this time
+ * - `months`, `quarters`, `years`, `all_time`: the period, rounded to one grain after the other. The sales between
+ *   `starts_at` and `lower`, and between `ends_at` and `upper`, must be added or subtracted
+ * - `product_part(grain, lower, upper, sign)`: the parts whose sums come from rollups
  * - `rest(lower, upper, sign)`: the parts whose vouchers are counted from the records
  */
 const productParts = (sql: RecordSql): Fragment => sql`
@@ -89,7 +93,8 @@ export const productRelations = (sql: RecordSql): Fragment => sql`
 
 /**
  * Returns a query for a JSON array of the products of each ranking. In the order by the amount paid, each currency has
- * its own ranking: a part. The first products of each part are found without sorting the others.
+ * its own ranking, which is a `part` of the query. PostgreSQL finds the first products of each part without a sort of
+ * all products.
  */
 export function topProductsJson(sql: RecordSql, rankings: readonly ProductRanking[]): Fragment {
   const first = arrayText(rankings.map(ranking => ranking.first))

@@ -14,11 +14,12 @@ import { expiringBalancesJson, outstandingJson, statusJson, stockRelations } fro
 /**
  * Reads figures in one statement, and so in one snapshot.
  *
- * `asOf` is the stamp of the last step: every step up to it is in the figures.
+ * `asOf` is the stamp of the last step whose changes are in the figures.
  *
- * @param token its grants decide which tenants below count
- * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for a read whose text is
- *   not the name of a time zone (`gateway.time_zone`). The other reads are then repeated, each in its own snapshot.
+ * @param token its grants decide which tenants below the tenant of a request are included
+ * @returns for each read, in the same order, the figures, or an error `BAD_USER_INPUT` of `timeZone` when the text is
+ * not the name of a time zone (`gateway.time_zone`). After such an error the other reads are repeated, each in its own
+ * snapshot.
  * @throws `UNAVAILABLE` during the first fill
  */
 export async function readFigures(
@@ -42,9 +43,10 @@ export async function readFigures(
 }
 
 /**
- * Returns a query for one row, the figures of one read. A relation that no figure uses is not read.
+ * Returns a query for one row: the figures of one read. PostgreSQL does not evaluate a relation that no selected figure
+ * uses.
  *
- * @param place the place of the row among the others
+ * @param place the position of the row in the result
  */
 function figuresQuery(sql: RecordSql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
   const none = sql`select '[]'::json`
@@ -67,22 +69,27 @@ function figuresQuery(sql: RecordSql, token: Token, { request, selection }: Figu
   )`
 }
 
-/** The errors of a text that names no time zone: an invalid parameter value, and U+0000, which PostgreSQL accepts in no text. */
+/**
+ * The SQLSTATEs for a text that names no time zone: an invalid parameter value, and U+0000, which PostgreSQL rejects in
+ * a text.
+ */
 const timeZoneErrors: readonly unknown[] = ['22023', '22021']
 
 /**
  * Returns the relations of the tenants.
  *
- * - `granted(id, top)`: the tenants whose records count. `top` is the highest ancestor whose grant includes all tenants
- * below it (R21). Without such an ancestor, `top` is the tenant itself, or null when the tenant has descendants
- * - `rolled(ancestor_id)`: the tenants whose rollups are read
- * - `single(tenant_id)`: the tenants whose records are read, because no rollup includes them
- * - `today(id, day)`: the present calendar day at each tenant whose records count; a deleted tenant has the day of UTC
+ * - `granted(id, top)`: the tenants whose records are in the figures. `top` is the highest ancestor whose grant
+ *   includes all tenants below it (R21). Without such an ancestor, `top` is the tenant itself, or null when the tenant
+ *   has descendants
+ * - `rolled(ancestor_id)`: the tenants whose rollups the statement reads
+ * - `single(tenant_id)`: the tenants whose records the statement reads, because no rollup of `rolled` includes them
+ * - `today(id, day)`: the current calendar day in the time zone of each tenant in the figures; in UTC for a deleted
+ *   tenant
  * - `days(first, last)`: the first and the last day of `today`
  */
 const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
   ${
-    // The scope has checked that the token is authorised for a single tenant.
+    // For a single tenant, the scope has already checked that the token is authorised.
     withDescendants
       ? tenantsBelow(sql, token, tenantId)
       : sql`visible as materialized (select ${tenantId}::bigint as id, null::bigint as top)`
@@ -106,7 +113,7 @@ const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendant
   )`
 
 /**
- * A tenant and the tenants below it, in the tree of the rollups.
+ * Returns the relations of a tenant and the tenants below it, from the tree of the rollups.
  *
  * - `below(id)`: the tenant and all tenants below it
  * - `whole(id)`: the tenants of `below` whose descendants are all granted

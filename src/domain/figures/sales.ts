@@ -1,4 +1,4 @@
-/** SQL of the sales and consents of each interval. */
+/** Builds the SQL of the sales and consents of each interval. */
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { intervalMembers, rollupSums } from './interval.ts'
 
@@ -28,7 +28,7 @@ export const saleRelation = (sql: RecordSql): Fragment => sql`
     group by place, currency
   )`
 
-/** Returns the JSON of the sums of `sale`, grouped by currency. */
+/** Returns the SQL of a JSON object with the sums of `sale` for one currency. */
 const salesObject = (sql: RecordSql): Fragment => sql`
   json_build_object('currency', nullif(currency, ''), 'vouchers', coalesce(sum(vouchers), 0),
                     'value', coalesce(sum(value), 0), 'paid', coalesce(sum(paid), 0),
@@ -56,7 +56,8 @@ export const totalsJson = (sql: RecordSql): Fragment => sql`
 /** Returns a query for the JSON of all intervals with their consents. */
 export function consentsJson(sql: RecordSql): Fragment {
   /**
-   * Counts the events of the rollups of a kind, and of single tenants.
+   * Returns a query that counts the events of a kind in each interval: from the rollups, and from the records of
+   * `counted`.
    *
    * @param records selects `tenant_id` and `at` of the events of single tenants
    */

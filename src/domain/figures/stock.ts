@@ -1,4 +1,4 @@
-/** SQL of the current vouchers, by status and by the end of their validity. */
+/** Builds the SQL of the current vouchers, by status and by the last day of validity. */
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { voucherStatusNames } from '../record/voucher-status.ts'
 import type { Selection } from './figure.ts'
@@ -6,13 +6,13 @@ import type { Selection } from './figure.ts'
 /**
  * Returns the relations of the current vouchers.
  *
- * - `differing_day(day)`: the last days of validity that are over at some tenants only, or within the next days at some
- * tenants only, because the calendar days of the tenants differ. A rollup of several tenants does not show to which of
- * them a voucher belongs, so the vouchers of these days are counted from the records
+ * - `differing_day(day)`: last days of validity that have passed at some tenants but not at others, or are within
+ *   `expiring` days at some tenants but not at others, because the time zones of the tenants differ. A rollup does not
+ *   show the tenant of a voucher, so the vouchers with these last days are counted from the records
  * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers. `expires_on` is the last day
- * of their validity; it is null when they do not expire, and the same day for all vouchers that have expired at all
- * tenants. `today` is the day at the tenant of the vouchers; it is null for the sums of a rollup, for which the day of
- * any tenant gives the same result.
+ *   of validity. It is null for vouchers that do not expire, and one common day for all vouchers that have expired at
+ *   all tenants. `today` is the current day at the tenant of the vouchers. It is null for the sums of a rollup, because
+ *   there the current day of each tenant gives the same result.
  */
 export const stockRelations = (sql: RecordSql, { expiring, status }: Selection): Fragment => sql`
   differing_day as materialized (
@@ -52,10 +52,13 @@ export const stockRelations = (sql: RecordSql, { expiring, status }: Selection):
     group by at, today, currency, state
   )`
 
-/** The states of vouchers on which something is left: only their status depends on the day (R25). */
+/**
+ * Returns the condition that a voucher is not used up and not void. Only the status of such vouchers depends on the day
+ * (R25).
+ */
 const isLive = (sql: RecordSql): Fragment => sql`state in ('full', 'part', 'full_without_balance')`
 
-/** Returns the members of a JSON object with the balances of one currency. */
+/** Returns the SQL of the members of a JSON object with the balances of one currency. */
 const balanceMembers = (sql: RecordSql): Fragment => sql`
   'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
   'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance)`
@@ -67,7 +70,7 @@ const balanceSums = (sql: RecordSql): Fragment => sql`
   coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance`
 
 /**
- * Returns a query for the JSON of the outstanding balances, by currency, then by the month of their end.
+ * Returns a query for the JSON of the outstanding balances, by currency, then by the month in which the validity ends.
  *
  * @param condition a condition on rows of `stock`, which is appended to other conditions
  */
@@ -86,14 +89,17 @@ export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fr
     ) months group by currency
   ) currencies`
 
-/** Returns a query for a JSON array: the outstanding balances that expire within each number of days. */
+/**
+ * Returns a query for a JSON array with one entry per number of days: the outstanding balances that expire within these
+ * days.
+ */
 export const expiringBalancesJson = (sql: RecordSql, expiring: readonly number[]): Fragment => sql`
   select json_agg((${outstandingJson(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 
 /**
- * Returns a query for the JSON of the vouchers and balances by status. Vouchers that are not valid yet are few: they
- * are counted from the records.
+ * Returns a query for the JSON of the vouchers and balances by status. Vouchers that are not valid yet are counted from
+ * the records, because there are only a few.
  */
 export const statusJson = (sql: RecordSql): Fragment => sql`
   select json_agg(json_build_object('status', status, 'vouchers', vouchers, 'remaining', remaining,
