@@ -1,23 +1,25 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
 import type { Instant } from '../value/instant.ts'
 
-/** A place in a list ordered by `updated_at`, then `id` (R15). */
+/** A position in a list that is ordered by `updated_at`, then `id` (R15). */
 export interface Position {
-  /** The record's stamp; `-infinity` in a list with another order. */
+  /** The stamp of the record at the position; `-infinity` in a list with another order. */
   updatedAt: Instant
   id: number
 }
 
-/** The content of a cursor: the position of a record, and the lower bound of the list. */
+/** The content of a cursor: the position of a record, and the bounds of the list. */
 export interface Cursor extends Position {
   updatedSince: Instant | null
-  /** For a list in another order, the text of the value that orders it; null for a record without a value. */
+  /**
+   * Only in a list with another order: the record's value in that order, as text; null for a record without a value.
+   */
   key?: string | null
-  /** For a bulk export, the stamp up to which it has records. */
+  /** Only in a bulk export: the latest stamp of the records that the export has. */
   until?: Instant | null
 }
 
-/** A list that cursors belong to: its name and its tenant. The list of tenants has no tenant. */
+/** Identifies the list of a cursor: the name of the list, and the tenant. The list of tenants has no `tenantId`. */
 export interface ListIdentity {
   name: string
   tenantId?: number
@@ -30,10 +32,13 @@ const version = 1
 const nonceLength = 12
 const tagLength = 16
 
-/** The longest text that is decrypted, in characters. A field below a list decrypts its argument for each record. */
+/**
+ * The maximum length of a text that is decrypted, in characters. The limit is low, because a field below a list
+ * decrypts its argument for each record.
+ */
 const maxCursorLength = 1_000
 
-/** Random bytes for many nonces: a call for random bytes costs more than the encryption of a cursor. */
+/** Random bytes for 256 nonces, because a call for random bytes takes longer than the encryption of a cursor. */
 const random = Buffer.alloc(256 * nonceLength)
 let used = random.length
 
@@ -47,16 +52,16 @@ function createNonce(): Buffer {
 }
 
 /**
- * Creates the cipher that encrypts positions into cursors and decrypts them (R10). Cursors are AES-256-GCM: version (1
- * byte), nonce (12), encrypted text, tag (16), in base64url. Their list is authenticated data, so a cursor of another
- * list or tenant is rejected like an altered one.
+ * Creates the cipher that encrypts positions into cursors and decrypts them (R10). A cursor is encrypted with
+ * AES-256-GCM: version (1 byte), nonce (12), encrypted text, tag (16), in base64url. The identity of the list is
+ * additional authenticated data, so a cursor of another list or tenant is rejected like an altered cursor.
  *
  * @param key 32 bytes, the same in every instance
  */
 export function createCursorCipher(key: Buffer) {
   const boundTo = ({ name, tenantId = 0 }: ListIdentity) => Buffer.from(`${version}:${name}:${tenantId}`)
   return {
-    /** Returns the cursor as text that a URL need not escape. */
+    /** Returns the cursor as a text that needs no escapes in a URL. */
     encrypt(list: ListIdentity, cursor: Cursor): string {
       const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
@@ -67,11 +72,11 @@ export function createCursorCipher(key: Buffer) {
       const encrypted = [cipher.update(text, 'latin1'), cipher.final()]
       return Buffer.concat([Buffer.of(version), nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')
     },
-    /** Returns the content of a cursor; null for a text that is altered, or a cursor of another list or tenant. */
+    /** Returns the content of a cursor; null for an altered text, and for a cursor of another list or tenant. */
     decrypt(list: ListIdentity, text: string): Cursor | null {
       if (text.length > maxCursorLength) return null
       const bytes = Buffer.from(text, 'base64url')
-      // Decoding is lenient (other alphabets, unused bits): only the canonical text is a cursor.
+      // `Buffer.from` also accepts other alphabets and unused bits. Only the canonical text is a cursor.
       if (bytes.toString('base64url') !== text) return null
       if (bytes.length <= 1 + nonceLength + tagLength || bytes[0] !== version) return null
       const nonce = bytes.subarray(1, 1 + nonceLength)

@@ -12,10 +12,13 @@ export interface PageArguments {
   updatedSince?: string | null | undefined
 }
 
-/** A place in a list: a record's position, and the key of the order when the list is not in its default order. */
+/** A position in a list; with the record's key when the list is not in the default order. */
 type ListPosition = Position & Pick<Cursor, 'key'>
 
-/** Up to `limit` rows strictly between two rows of a list, from one end. A bound without a row is open. */
+/**
+ * A window of a list: at most `limit` rows after the row `after` and before the row `before`; with `backward`, the last
+ * such rows. A null is no bound.
+ */
 export interface RowWindow {
   limit: number
   backward?: boolean
@@ -23,37 +26,39 @@ export interface RowWindow {
   before?: { id: number } | null
 }
 
-/** A window whose bounds are places, which need no row. */
+/** A window between two positions. No row has to exist at these positions. */
 export interface PageWindow extends RowWindow {
   backward: boolean
   after: ListPosition | null
   before: ListPosition | null
-  /** The list has no record with an earlier stamp. */
+  /** The earliest stamp of the records in the list; null for no bound. */
   updatedSince: Instant | null
-  /** The list has no record with a later stamp. */
+  /** The latest stamp of the records in the list; null for no bound. */
   until: Instant | null
 }
 
-/** A page of a list. The rows are always in the list's order, even when the page was read from the end. */
+/**
+ * A page of a list. The rows are always in the order of the list, also when the page was read from the end of the list.
+ */
 export interface Page<Row> {
   rows: Row[]
   hasPreviousPage: boolean
   hasNextPage: boolean
 }
 
-/** A page of records, and the instant up to which it has all steps (R34). */
+/** A page of records, with the stamp of the last step whose changes the page shows (R34). */
 export interface RecordPage<Row> extends Page<Row> {
   serverTime: Instant
 }
 
-/** The records on a page when neither `first` nor `last` is given (contract, Limits). */
+/** The number of records on a page when neither `first` nor `last` is given (contract, Limits). */
 export const defaultPageSize = 50
 const maxPageSize = 100
 
 /**
  * Parses the arguments of a list (R4, R6, R10). Reports all errors together.
  *
- * @param list the list of the cursors
+ * @param list the list to which the cursors must belong
  * @param transportErrors errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `first`, `last`, `after`, `before`, `updatedSince`
  */
@@ -106,7 +111,7 @@ const comesAfter = (a: Position, b: Position) =>
 const latest = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
-/** Returns the bounds of a window's records in a list by `updated_at`, then `id` (R15). */
+/** Returns the positions between which the records of a window lie, in a list by `updated_at`, then `id` (R15). */
 export function boundsOf({ after, before, updatedSince, until }: PageWindow): { lower: Position; upper: Position } {
   const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
   const end: Position = { updatedAt: until ?? afterAll, id: Number.MAX_SAFE_INTEGER }
@@ -117,8 +122,8 @@ export function boundsOf({ after, before, updatedSince, until }: PageWindow): { 
 }
 
 /**
- * Returns the SQL that ends the statement of a list. It selects the rows of the window, and one row more, which shows
- * whether the list continues.
+ * Returns the SQL that ends the statement of a list. The statement then selects the rows of the window, and one
+ * additional row, which shows that the list continues.
  */
 export function within(sql: RecordSql, window: PageWindow): Fragment {
   const { lower, upper } = boundsOf(window)
@@ -129,14 +134,20 @@ export function within(sql: RecordSql, window: PageWindow): Fragment {
     order by updated_at ${direction}, id ${direction} limit ${window.limit + 1}`
 }
 
-/** The order of a list: by a key that is never null, then by `id`. The texts are SQL of this service, never of a caller. */
+/**
+ * The order of a list: by a key that is never null, then by `id`. All texts are SQL of this service, and contain no
+ * input of a caller.
+ */
 export interface RowOrder {
   table: string
   key: string
   descending?: boolean
 }
 
-/** Returns the condition that a row comes after, or before, the row with an id. It is null when no row has the id. */
+/**
+ * Returns the condition that a row is after, or before, the row with an id. The condition is null when no row has the
+ * id.
+ */
 export function rowOrderCondition(
   sql: RecordSql,
   { table, key, descending = false }: RowOrder,
@@ -149,8 +160,9 @@ export function rowOrderCondition(
 }
 
 /**
- * Returns the SQL that ends the statement of a list: it selects the rows of a window, one row more than the page has.
- * The window lies between the present places of its rows; the page is empty when one of them does not exist.
+ * Returns the SQL that ends the statement of a list. The statement then selects the rows of the window, and one
+ * additional row. The window is between the current positions of the rows `after` and `before`; the page is empty when
+ * one of these rows does not exist.
  */
 export function betweenRows(sql: RecordSql, order: RowOrder, window: RowWindow): Fragment {
   const { key, descending = false } = order
@@ -163,9 +175,9 @@ export function betweenRows(sql: RecordSql, order: RowOrder, window: RowWindow):
 }
 
 /**
- * Makes a page of the rows that a list's statement found.
+ * Converts the rows of a list's statement to a page.
  *
- * @param more whether the list continues; default: whether there are more rows than the page has
+ * @param more true when the list continues; default: true when there are more than `limit` rows
  */
 export function toPage<Row>(
   { limit, backward = false, after, before }: RowWindow,
@@ -181,8 +193,8 @@ export function toPage<Row>(
 }
 
 /**
- * Reads pages of several lists in at most two calls: one for pages from the starts of lists, one for pages from the
- * ends.
+ * Reads pages of several lists in at most two calls of `read`: one for pages from the starts of lists, one for pages
+ * from the ends.
  *
  * @returns the pages, in the order of the requests
  */

@@ -6,7 +6,7 @@ import type { RateWindow } from './rate.ts'
  * Counts calls in one round trip.
  *
  * @param calls the number of calls, by key
- * @returns the window of each key, with all its calls
+ * @returns the window of each key, after these calls
  */
 export type CountCalls = (calls: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, RateWindow>>
 
@@ -21,16 +21,17 @@ class RateStoreTimeout extends Error {
 }
 
 /**
- * Counts the calls that arrive during a round trip as one batch in the next round trip, so few round trips are needed.
+ * Counts all calls that arrive during a round trip as one batch in the next round trip. So only one round trip to the
+ * store runs at a time.
  */
 export class RateBatcher {
   readonly #hits = new DataLoader<Hit, RateWindow>(hits => this.#send(hits), {
     cache: false,
     batchScheduleFn: send => void this.#roundTrip.then(send),
   })
-  /** Resolves when the latest round trip has ended or has exceeded the time limit. */
+  /** Resolves when the last round trip has ended or has exceeded the time limit. */
   #roundTrip: Promise<unknown> = Promise.resolve()
-  /** True when the round trip in flight has taken longer than the limit. */
+  /** True while a round trip runs that has exceeded the time limit. */
   #late = false
 
   /** @param timeLimit the maximum time of a round trip, in milliseconds */
@@ -42,9 +43,9 @@ export class RateBatcher {
   /**
    * Counts calls.
    *
-   * @returns the window with these calls, and with earlier calls of the same key
-   * @throws the error of the round trip. After the time limit, an error also for all waiting calls, and for later calls
-   *   until that round trip has ended
+   * @returns the window after these calls, without later calls of the same batch
+   * @throws the error of the round trip. When a round trip exceeds the time limit, all waiting calls fail, and so do
+   * later calls until that round trip ends
    */
   hit(key: string, calls: number): Promise<RateWindow> {
     return this.#late ? Promise.reject(new RateStoreTimeout('no answer')) : this.#hits.load({ key, calls })
@@ -86,15 +87,15 @@ export class RateBatcher {
   }
 }
 
-/** The time limit of a round trip is checked this often, in milliseconds. */
+/** The interval at which the time limit of a round trip is checked, in milliseconds. */
 const checkIntervalMs = 10
 
-/** A time limit ends at the latest after this many times its length. */
+/** The maximum time until a time limit ends, as a multiple of the limit. */
 const maxWaitFactor = 5
 
 /**
- * Waits for a time limit. The time does not count while the event loop is blocked or the process does not run. In that
- * time the answer may have arrived, and a store on the same machine may also have been stopped.
+ * Waits for a time limit. Time in which the event loop is blocked or the process is stopped does not count, because the
+ * answer may have arrived in that time, or a store on the same machine may have been stopped too.
  *
  * @param limit in milliseconds
  * @param hasEnded returns true when the round trip has ended
@@ -108,7 +109,7 @@ async function waitForLimit(limit: number, hasEnded: () => boolean): Promise<voi
     if (now - last < 1.5 * checkIntervalMs) counted += checkIntervalMs
     last = now
   }
-  // Timers run before sockets are read: the data that has arrived is read first.
+  // Timers run before sockets are read, so this waits until the data that has arrived is read.
   await nextEvents()
   await nextEvents()
 }

@@ -1,10 +1,13 @@
 import { GatewayError } from '../errors.ts'
 import { Semaphore } from './semaphore.ts'
 
-/** The maximum numbers of a token's expensive requests that run and that wait. */
+/** The maximum number of expensive requests of a token that run at the same time, and of those that wait. */
 const limits = { maxRunning: 2, maxWaiting: 8 }
 
-/** The time after which a request is worth repeating, in seconds: an expensive request takes about as long. */
+/**
+ * The time after which a caller should repeat a rejected request, in seconds: about as long as an expensive request
+ * takes.
+ */
 const retryAfter = 1
 
 const tooMany = () =>
@@ -15,13 +18,17 @@ const tooMany = () =>
   )
 
 /**
- * Limits the requests of each token that cost more than one quota unit (R31): they wait for each other, and requests of
- * other tokens do not wait for them.
+ * Limits the expensive requests of each token: requests that cost more than one quota unit (R31). Only requests of the
+ * same token wait for each other.
  */
 export class ExpensiveRequests {
   readonly #ofToken = new Map<number, Semaphore>()
 
-  /** Runs a request when the token's turn comes. @throws `RATE_LIMITED` when the token has too many */
+  /**
+   * Runs a request as soon as fewer than two requests of the token run.
+   *
+   * @throws `RATE_LIMITED` when too many of them wait
+   */
   async run<Result>(tokenId: number, work: () => Result | Promise<Result>): Promise<Result> {
     const semaphore = this.#ofToken.get(tokenId) ?? new Semaphore({ ...limits, tooMany })
     this.#ofToken.set(tokenId, semaphore)

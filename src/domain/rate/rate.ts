@@ -1,20 +1,19 @@
 /** The state of a caller's rate window (R28). */
 export interface RateWindow {
-  /** The calls in the window, rejected ones included. */
+  /** The number of calls in the window, including rejected calls. */
   used: number
-  /** Milliseconds until the window resets, above 0. */
+  /** The time until the window resets, in milliseconds, greater than 0. */
   resetsIn: number
 }
 
 /** Counts calls in fixed windows; the first call opens a window. Counting is atomic. */
 export interface RateCounter {
   /**
-   * Counts calls in one step. Never fails: when the store of rates fails, the counter counts in the memory of the
-   * process.
+   * Counts several calls at once. Never fails: when the store of rates fails, counts in the memory of the process.
    *
-   * @param calls their number, at least 1
-   * @param limit the calls that the window allows; further calls need not be counted
-   * @returns the window with these calls
+   * @param calls the number of calls, at least 1
+   * @param limit the number of calls that the window allows; above it, the counter may be inexact
+   * @returns the window after these calls
    */
   hit(key: string, calls: number, limit: number): RateWindow | Promise<RateWindow>
 }
@@ -29,10 +28,10 @@ export interface RateBudget {
 export const rateWindowSeconds = 60
 
 /**
- * Returns whole seconds until the window resets, at least 1 (R29). Rounds to milliseconds first, because sums of instants
- * are not exact.
+ * Returns the whole seconds until the window resets, at least 1 (R29). Rounds to milliseconds first, because sums of
+ * floating-point times are not exact.
  */
 export const secondsLeft = ({ resetsIn }: RateWindow): number => Math.max(1, Math.ceil(Math.round(resetsIn) / 1000))
 
-/** Returns the quota units left in the window (R29). */
+/** Returns the number of quota units that are left in the window (R29), at least 0. */
 export const callsLeft = (limit: number, { used }: RateWindow): number => Math.max(0, limit - used)

@@ -7,7 +7,7 @@ interface SemaphoreLimits {
   tooMany?: () => GatewayError
 }
 
-/** Limits the tasks that run and that wait at a time. The task that came first runs first. */
+/** Limits the number of running tasks and the number of waiting tasks. Tasks run in the order of their arrival. */
 export class Semaphore {
   readonly #waiting: (() => void)[] = []
   #running = 0
@@ -18,12 +18,12 @@ export class Semaphore {
     return this.#running === 0
   }
 
-  /** True when work waits for a slot. */
+  /** True when at least one task waits for a slot. */
   get isWanted(): boolean {
     return this.#waiting.length > 0
   }
 
-  /** Waits for a slot. @returns a function that releases it, once */
+  /** Waits for a slot. @returns a function that releases the slot; only its first call has an effect */
   async take(): Promise<() => void> {
     await this.#enter()
     let isTaken = true
@@ -44,7 +44,7 @@ export class Semaphore {
     }
   }
 
-  /** Takes a slot. @returns null when one was free */
+  /** Takes a slot. @returns null when a slot was free; otherwise a promise that resolves when the task has a slot */
   #enter(): Promise<void> | null {
     const { maxRunning, maxWaiting = Number.POSITIVE_INFINITY, tooMany } = this.limits
     if (this.#running < maxRunning) {
@@ -57,7 +57,7 @@ export class Semaphore {
 
   #leave(): void {
     const next = this.#waiting.shift()
-    // The next work takes the slot over, so `#running` does not change.
+    // The next task gets the slot of this task, so `#running` does not change.
     if (next) next()
     else this.#running--
   }

@@ -2,15 +2,15 @@ import { type CountCalls, RateBatcher } from './batch.ts'
 import type { RateWindow } from './rate.ts'
 import { RateWindows } from './windows.ts'
 
-/** The interval at which a store that failed is tried again, in milliseconds. */
+/** The interval at which a failed store is tried again, in milliseconds. */
 const retryInterval = 250
 
-/** The number of windows that are shared in one round trip. */
+/** The maximum number of windows that one round trip shares with the store. */
 const chunkSize = 500
 
 /**
- * Counts in a store that processes share. While the store fails, this process counts in its own memory, without
- * waiting. When the store counts again, the process adds these counts to the store.
+ * Creates a counter whose store several processes share. While the store fails, this process counts in its own memory,
+ * without a wait. When the store works again, the process adds these counts to the store.
  *
  * @param options.timeLimit the time after which a round trip to the store has failed, in milliseconds
  * @param options.report called with the error when the store has failed, and with null when it counts again
@@ -34,7 +34,7 @@ export function createSharedRateCounter(
 
   function retryLater(): void {
     retry = setTimeout(() => {
-      // Counts zero calls, which writes: a store that can only be read has not recovered.
+      // Counts zero calls, because that is a write: a store that only answers reads has not recovered.
       store.hit('check', 0).then(recover, retryLater)
     }, retryInterval).unref()
     if (closed) clearTimeout(retry)
@@ -46,7 +46,7 @@ export function createSharedRateCounter(
     await share().catch(fail)
   }
 
-  /** Shares the calls that only this process has counted. @throws when the store fails */
+  /** Adds the calls that only this process has counted to the store. @throws an error when the store fails */
   async function share(): Promise<void> {
     const keys = windows.unsharedKeys()
     for (let at = 0; at < keys.length; at += chunkSize) {
@@ -54,7 +54,7 @@ export function createSharedRateCounter(
     }
   }
 
-  /** Counts calls in the store, with the calls of the key that only this process has counted. */
+  /** Counts calls in the store, together with the calls of the key that only this process has counted so far. */
   async function countInStore(key: string, calls: number): Promise<RateWindow> {
     const unshared = windows.takeUnshared(key)
     try {
@@ -78,7 +78,7 @@ export function createSharedRateCounter(
 
   return {
     share,
-    /** Tries the store, so that a failure is reported before the first call. */
+    /** Counts zero calls, so that a failure of the store is reported before the first call. */
     check: (): Promise<void> => store.hit('check', 0).then(() => {}, fail),
 
     hit(key: string, calls: number, limit: number): RateWindow | Promise<RateWindow> {
@@ -87,7 +87,7 @@ export function createSharedRateCounter(
       return failed ? windows.hit(key, calls) : hitStore(key, calls)
     },
 
-    /** Stops the checks of a store that failed. */
+    /** Stops the checks of a failed store. */
     close(): void {
       closed = true
       clearTimeout(retry)

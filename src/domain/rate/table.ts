@@ -1,17 +1,18 @@
-// Windows in the table gateway.rate_window, which all processes share. The time is from the clock of the database.
+// Counts calls in windows of the table gateway.rate_window, which all processes share, by the clock of the database.
 import { arrayText, type Sql } from '../../db/sql.ts'
 import type { CountCalls } from './batch.ts'
 import { type RateWindow, rateWindowSeconds } from './rate.ts'
 
 /**
- * Opens or continues the window of each key, in one statement.
+ * Counts calls of several keys in one statement. Opens a window for each key without an open window.
  *
- * @param seconds the length of a new window
+ * @param seconds the length of a new window, in seconds
  */
 async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: number): Promise<Map<string, RateWindow>> {
-  // The time of the statement, the same in both places.
+  // `excluded.resets_at` minus the length of a window is the `clock_timestamp()` of the `select`. So the test and the
+  // new end of the window use the same time.
   const isOpen = sql`counted.resets_at > excluded.resets_at - make_interval(secs => ${seconds}::integer)`
-  // Rows are locked in one order, so that instances do not deadlock.
+  // All instances lock the rows in the order of the keys, so that no deadlock occurs.
   const rows = await sql<(RateWindow & { key: string })[]>`
     insert /* rate_window.count */ into gateway.rate_window as counted (key, used, resets_at)
     select key, calls, clock_timestamp() + make_interval(secs => ${seconds}::integer)
@@ -22,13 +23,13 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
     set used = excluded.used + case when ${isOpen} then counted.used else 0 end,
         resets_at = case when ${isOpen} then counted.resets_at else excluded.resets_at end
     returning key, used, (extract(epoch from resets_at - clock_timestamp()) * 1000)::float8 as "resetsIn"`
-  // A window may end while its row is locked.
+  // A window may end while the statement waits for the lock of the row, so the rest is at least 1 ms.
   return new Map(rows.map(({ key, used, resetsIn }) => [key, { used, resetsIn: Math.max(1, resetsIn) }]))
 }
 
 /**
- * Returns a counter of calls that uses one statement for all callers (R28). Its keys begin with the number of a token;
- * other keys of the table begin with the kind of their attempts.
+ * Returns a function that counts the calls of all callers of a batch in one statement (R28). The keys begin with the id
+ * of a token; the keys of attempt counters begin with a kind.
  */
 export const countInTable =
   (sql: Sql): CountCalls =>
@@ -47,8 +48,8 @@ export type AttemptCounter = ReturnType<typeof createAttemptCounter>
  * Creates a counter of attempts of one kind in the database, for all instances.
  *
  * @param kind the prefix of the keys
- * @param limit the maximum number of attempts of a window
- * @param seconds the length of a window
+ * @param limit the maximum number of attempts in a window
+ * @param seconds the length of a window, in seconds
  */
 export function createAttemptCounter(sql: Sql, kind: string, limit: number, seconds: number) {
   return {

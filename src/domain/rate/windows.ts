@@ -4,18 +4,18 @@ interface OpenWindow {
   used: number
   /** An instant of `performance.now()`. */
   resetsAt: number
-  /** Calls that only this process has counted. */
+  /** The number of calls that only this process has counted. */
   unshared: number
 }
 
 const windowLength = rateWindowSeconds * 1000
 
-/** The rate windows that this process knows, in its memory. */
+/** Keeps rate windows in the memory of this process. */
 export class RateWindows implements RateCounter {
   readonly #windows = new Map<string, OpenWindow>()
   #sweepAt = performance.now() + windowLength
 
-  /** Counts only the calls in this process. */
+  /** Counts calls in memory, without the store. */
   hit(key: string, calls: number): RateWindow {
     const now = performance.now()
     const window = this.#find(key, now) ?? this.#open(key, now + windowLength)
@@ -25,8 +25,8 @@ export class RateWindows implements RateCounter {
   }
 
   /**
-   * Returns the window of a key that has already exceeded the limit, so that the calls need not be counted in the
-   * store; otherwise null.
+   * Returns the window of a key that has already exceeded the limit, so that the store need not count the calls; null
+   * when the limit is not exceeded yet.
    */
   findExceeded(key: string, calls: number, limit: number): RateWindow | null {
     const now = performance.now()
@@ -34,7 +34,7 @@ export class RateWindows implements RateCounter {
     return window && window.used > limit ? { used: window.used + calls, resetsIn: window.resetsAt - now } : null
   }
 
-  /** Updates a window to the count of the shared store. */
+  /** Updates a window with the count of the shared store. */
   refresh(key: string, { used, resetsIn }: RateWindow): void {
     const now = performance.now()
     const resetsAt = now + resetsIn
@@ -57,7 +57,7 @@ export class RateWindows implements RateCounter {
     return calls
   }
 
-  /** Restores calls that `takeUnshared` returned, when they could not be shared. */
+  /** Marks calls as unshared again, when the store could not count the calls that `takeUnshared` returned. */
   returnUnshared(key: string, calls: number): void {
     const window = this.#find(key, performance.now())
     if (window) window.unshared += calls
@@ -75,7 +75,7 @@ export class RateWindows implements RateCounter {
     return window
   }
 
-  /** Deletes expired windows, at most once per window. */
+  /** Deletes expired windows, at most once per length of a window. */
   #deleteExpired(): void {
     const now = performance.now()
     if (now < this.#sweepAt) return
