@@ -16,7 +16,7 @@ export type Category = RowOf<typeof categoryColumns>
 const categoryRow = rowCodec<Category>(categoryColumns)
 
 /**
- * Lists the categories of products. A category belongs to the product's tenant.
+ * Lists the categories of products. A category belongs to the tenant of its products.
  *
  * @param products rows that the caller may see
  * @returns for each product, in order, its categories by `sort_order`, then `id` (R16)

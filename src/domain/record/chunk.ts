@@ -1,15 +1,15 @@
 import type { Page } from '../paging/page.ts'
 
-/** Consecutive records of a list. A record is decoded from its text when it is read. */
+/** Consecutive records of a list, as text. A record is decoded only when it is read. */
 export interface Chunk<Row> {
   count: number
-  /** True when the list can have more records after these. */
+  /** True when the list may have more records after the last record of the chunk. */
   mayHaveMore: boolean
-  /** Reads the records, at most `size` of them in each step. */
+  /** Reads the records in steps of at most `size` records. */
   rows(size: number): Iterable<Row[]>
 }
 
-/** Returns the rows of a page, from the start of a list, as a chunk. */
+/** Converts a page, read from the start of a list, to a chunk. */
 export const chunkOfPage = <Row>({ rows, hasNextPage }: Page<Row>): Chunk<Row> => ({
   count: rows.length,
   mayHaveMore: hasNextPage,

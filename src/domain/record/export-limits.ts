@@ -4,13 +4,13 @@ import { GatewayError } from '../errors.ts'
 import { secondsLeft } from '../rate/rate.ts'
 import { createAttemptCounter } from '../rate/table.ts'
 
-/** The window of the limit of starts, in seconds. */
+/** The length of the window in which starts of exports are counted, in seconds. */
 const startWindow = 3600
 
-/** The time after which a lease without renewal ends, in seconds: its instance may have been killed. */
+/** The time after which a lease ends without a renewal, in seconds, because its instance may have been killed. */
 const leaseSeconds = 10
 
-/** An export that may run as long as its lease is renewed. */
+/** The lease of a running export. The export may run as long as it renews the lease. */
 export interface ExportLease {
   /** Renews the lease, unless it was released. @returns false when another export has the lease */
   renew(): Promise<boolean>
@@ -19,10 +19,10 @@ export interface ExportLease {
 }
 
 /**
- * Limits the bulk exports of a token, with counts in the database for all instances: exports are rare, so these counts
- * cost the database little.
+ * Limits the bulk exports of each token, for all instances. The counts are in the database, which is cheap because
+ * exports are rare.
  *
- * @param startsPerHour the maximum number of exports that a token starts in a window of one hour
+ * @param startsPerHour the maximum number of exports that a token may start in a window of one hour
  */
 export function createExportLimits(sql: Sql, startsPerHour: number) {
   const starts = createAttemptCounter(sql, 'export start', startsPerHour, startWindow)
@@ -30,7 +30,8 @@ export function createExportLimits(sql: Sql, startsPerHour: number) {
     /**
      * Starts an export.
      *
-     * @throws `RATE_LIMITED` when another export is under way, or too many exports were started within the hour
+     * @throws `RATE_LIMITED` when another export of the token is running, or when the token has started too many
+     * exports in the window
      */
     async start(tokenId: number): Promise<ExportLease> {
       const key = `export stream ${tokenId}`
@@ -43,7 +44,7 @@ export function createExportLimits(sql: Sql, startsPerHour: number) {
       }
       const release = async () => {
         isReleased = true
-        // A renewal that is under way would take the lease again.
+        // Waits for a running renewal, because the renewal would take the lease again after the release.
         await renewal.catch(() => {})
         await releaseLease(sql, key, lease)
       }
@@ -53,7 +54,7 @@ export function createExportLimits(sql: Sql, startsPerHour: number) {
         const window = await starts.hit(String(tokenId))
         if (window.used > starts.limit) throw tooManyExports(startsPerHour, secondsLeft(window))
       } catch (error) {
-        // If the release fails, the lease expires.
+        // Ignores an error of the release, because the lease expires without it.
         await release().catch(() => {})
         throw error
       }
@@ -62,7 +63,7 @@ export function createExportLimits(sql: Sql, startsPerHour: number) {
   }
 }
 
-/** Returns null when the lease was taken or renewed; otherwise the milliseconds until the other lease ends. */
+/** Takes or renews a lease. Returns null on success; otherwise the time until the other lease ends, in milliseconds. */
 async function takeLease(sql: Sql, key: string, lease: number): Promise<number | null> {
   const [row] = await sql<[{ taken: boolean; resetsIn: number }]>`
     with /* export_lease.take */ taken as (
@@ -82,13 +83,13 @@ async function releaseLease(sql: Sql, key: string, lease: number): Promise<void>
   await sql`delete /* export_lease.release */ from gateway.rate_window where key = ${key} and used = ${lease}`
 }
 
-/** The error of a token that has an export under way. @param retryAfter in seconds */
+/** Returns the error of a token that already has a running export. @param retryAfter in seconds */
 export const exportUnderWay = (retryAfter: number) =>
   new GatewayError('RATE_LIMITED', 'This token has an export under way. Begin the next one when it has ended.', {
     retryAfter,
   })
 
-/** The error of a token that has started too many exports. @param retryAfter in seconds */
+/** Returns the error of a token that has started too many exports. @param retryAfter in seconds */
 export const tooManyExports = (startsPerHour: number, retryAfter: number) =>
   new GatewayError(
     'RATE_LIMITED',

@@ -7,22 +7,27 @@ import { isWithinDays } from '../token/request-count.ts'
 import type { Instant } from '../value/instant.ts'
 import type { TenantTable } from './tenant-table.ts'
 
-/** A caller who exports data, and the connections to the primary, which holds the audit. */
+/** A caller who exports data, and an `Sql` that writes the audit at the primary. */
 interface Exporter {
   sql: Sql
   caller: Caller
 }
 
-/** Callers whose bulk export has its audit entry, which has no request id, because clients choose it (R17). */
+/**
+ * The callers whose bulk export already has an audit entry. The request id cannot identify them, because clients choose
+ * it (R17).
+ */
 const recordedBulkExports = new WeakSet<Caller>()
 
 /**
  * Reads personal data for a caller (contract, operations 6 and 7). Each read records the export before it returns, and
- * throws when that fails: no personal data leaves the service before the day's count has its records (`saveExports`).
- * The first chunk of each bulk export has an audit entry, even within an hour of the previous entry.
+ * throws when the recording fails. So no personal data leaves the service before the count of the day includes the
+ * records (`saveExports`). The first chunk of each bulk export always gets an audit entry, also within an hour of an
+ * equal entry.
  *
- * @param exporter the caller, and the connections on which the audit is written
- * @param group requests with the same group share the statement that records (`shareStatements`); default: no sharing
+ * @param exporter the caller, and the `Sql` that writes the audit
+ * @param group requests with the same group share the statement that records exports (`shareStatements`); default: no
+ * sharing
  */
 export const withExportAudit = <Row>(
   { sql, caller }: Exporter,
@@ -56,9 +61,9 @@ export const withExportAudit = <Row>(
 })
 
 /**
- * Reads filtered and ordered lists of personal data for a caller like `withExportAudit`, with an entry for each tenant.
- * A text search is recorded even when its page is empty, because that reveals who has not consented: by an entry an
- * hour, without a count.
+ * Reads filtered and ordered lists of personal data for a caller, and records the exports like `withExportAudit`, with
+ * one entry per tenant. A text search with an empty page is recorded too, because it reveals who has not consented:
+ * with one entry per hour, and without a count.
  */
 export const searchExportOf = <Row extends { readonly tenantId: number }>(
   { sql, caller }: Exporter,
@@ -82,7 +87,8 @@ export const searchExportOf = <Row extends { readonly tenantId: number }>(
 
 /**
  * Reads filtered and ordered lists in which a text search compares the names of recipients, although the records have
- * no personal data. A search has an entry an hour, and no count, because its result reveals who received a voucher.
+ * no personal data. A text search is recorded, because its result reveals who received a voucher: with one entry per
+ * hour, and without a count.
  */
 export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<Row>): SearchTable<Row> => ({
   ...table,
@@ -99,13 +105,16 @@ export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<
 interface Export {
   tenantId: number
   records: number
-  /** Whether the audit gets an entry; default: unless the last hour has an equal entry. */
+  /**
+   * True to write an audit entry, false to write none; by default an entry is written unless the last hour has an equal
+   * entry.
+   */
   hasEntry?: boolean
 }
 
 const isExport = ({ records }: Export) => records > 0
 
-/** The data that a request exported, and its caller. */
+/** The caller of a request, and the number of exported records per tenant. */
 interface CallerExports {
   caller: Caller
   operation: 'list' | 'record' | 'bulk export' | 'search' | 'voucher search' | 'voucher search, with tenants below'
@@ -113,9 +122,10 @@ interface CallerExports {
 }
 
 /**
- * Adds the records to the day's count of token and tenant, and an audit entry, by default unless the last hour has an
- * entry of the same token, tenant, address and operation: a search, or a program that reads all pages, would flood the
- * audit. Counts are locked in the order of tokens and tenants, so that requests do not deadlock.
+ * Adds exported records to the count of the day, token and tenant, and writes audit entries. By default, no entry is
+ * written when the last hour has an entry of the same token, tenant, address and operation, because a program that
+ * searches, or reads all pages, would flood the audit. Counts are locked in the order of tokens and tenants, so that no
+ * deadlock occurs.
  */
 const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
   const action: AuditAction = 'customer.export'
@@ -153,7 +163,7 @@ const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
   return saved.map(() => null)
 })
 
-/** Records the exports of a request. @param group requests with the same group share a statement */
+/** Records the exports of a request. @param group requests with the same group share the statement */
 async function recordExports(
   sql: Sql,
   caller: Caller,
@@ -164,19 +174,19 @@ async function recordExports(
   if (exports.length > 0) await saveExports(group, sql, { caller, operation, exports })
 }
 
-/** The personal data of one tenant that a token exported on one day. */
+/** The number of records with personal data that a token exported from one tenant on one day. */
 export interface DailyExport {
   /** `YYYY-MM-DD`, UTC. */
   day: string
   tenantId: number
   /** Null when the tenant is deleted. */
   tenantName: string | null
-  /** A record that was exported twice counts twice. */
+  /** The number of exported records; a record that was exported twice counts twice. */
   records: number
   lastAt: Instant
 }
 
-/** Returns the exports of the last days, UTC, with today, by day and tenant: the latest first, at most 200. */
+/** Returns the exports of the last days in UTC, including today, by day and tenant: the latest first, at most 200. */
 export async function listExports(sql: Sql, tokenId: number, days: number): Promise<DailyExport[]> {
   return sql<DailyExport[]>`
     select /* export.list */ day, tenant_id as "tenantId", tenant.name as "tenantName", records, last_at as "lastAt"

@@ -1,4 +1,7 @@
-/** Finds the lists that changed (`gateway.list_head`, I12 of docs/projection.md), so that a client reads only these. */
+/**
+ * Finds the lists that changed (`gateway.list_head`, I12 of docs/projection.md), so that a client reads only changed
+ * lists.
+ */
 import { hash } from 'node:crypto'
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { SyncState } from '../sync/full-pass.ts'
@@ -9,39 +12,42 @@ import { beforeAll, type Instant, instantText } from '../value/instant.ts'
 
 export interface ListChange {
   tenantId: number
-  /** The type of its records: `record` of `RecordType`. */
+  /** The type of the list's records: `record` of `RecordType`. */
   record: string
-  /** The stamp of its last change. */
+  /** The stamp of the last change of the list. */
   since: Instant
 }
 
 /** The lists that changed, in the order of their stamps. */
 export interface Changes extends SyncState {
   lists: ListChange[]
-  /** The instant up to which these lists are complete. */
+  /** The instant up to which `lists` has all changes. */
   serverTime: Instant
-  /** True when later changes were not read. */
+  /** True when there may be later changes, which were not read. */
   hasMore: boolean
 }
 
 interface ChangesRequest {
-  /** Only changes after this instant; null for all lists. */
+  /** Selects the lists that changed after this instant; null for all lists. */
   after: Instant | null
-  /** Only lists of these tenants, for which the token is authorised; null for all tenants of the token. */
+  /** The tenants whose lists are wanted, for which the token must be authorised; null for all tenants of the token. */
   tenantIds: readonly number[] | null
   records: readonly string[]
 }
 
-/** The maximum number of heads, of all tenants, that an answer reads in the order of their stamps for a quota unit (R31). */
+/**
+ * The maximum number of heads, of all tenants, that an answer reads in the order of the stamps, for one quota unit
+ * (R31).
+ */
 export const maxHeads = 2_000
 
-/** The maximum number of tenants whose heads are looked up one by one. */
+/** The maximum number of tenants whose heads are looked up by tenant. */
 const maxTenants = 100
 
 /**
- * Reads the lists of a token that changed. The heads of few tenants are looked up. For more tenants, it reads heads in
- * the order of their stamps, and then filters them by tenant: so it finds immediately that nothing changed, even for a
- * token with many tenants.
+ * Reads which lists of a token have changed. For a few tenants, the statement looks the heads up by tenant. For more
+ * tenants, it reads the heads of all tenants in the order of the stamps, and then filters the heads by tenant. So it is
+ * fast when nothing has changed, even for a token with many tenants.
  *
  * @throws `UNAVAILABLE` during the first fill
  */
@@ -70,18 +76,20 @@ export async function readChanges(sql: RecordSql, token: Token, request: Changes
   return changes
 }
 
-/** Returns the tenants of a token when its grants name all of them, and they are few; otherwise null. */
+/**
+ * Returns the tenants of a token when there are at most `maxTenants` and no grant includes descendants; otherwise null.
+ */
 const fewOf = ({ tenants }: Token): number[] | null =>
   tenants.length <= maxTenants && tenants.every(({ withDescendants }) => !withDescendants)
     ? tenants.map(({ tenantId }) => tenantId)
     : null
 
-/** Returns the relation of the heads of tenants. With `offset`, each is looked up by its key. */
+/** Returns the relation of the heads of tenants. `offset 0` makes PostgreSQL look the heads up by key. */
 const headsOf = (sql: RecordSql, tenantIds: readonly number[]): Fragment => sql`
   (select distinct unnest(${arrayText(tenantIds)}::text::bigint[]) as id) named
   cross join lateral (select * from gateway.list_head where tenant_id = named.id offset 0) of_tenant`
 
-/** Returns the condition that a token is authorised for the tenant of a head (R21), which may be deleted. */
+/** Returns the condition that a token is authorised for the tenant of a head (R21), also for a deleted tenant. */
 function isGranted(sql: RecordSql, token: Token): Fragment {
   const { named, withDescendants } = grantedBy(token)
   return sql`(tenant_id in (select unnest(${named}::text::bigint[])) or exists (
@@ -89,7 +97,7 @@ function isGranted(sql: RecordSql, token: Token): Fragment {
     where tenant_path.tenant_id = head.tenant_id and above in (select unnest(${withDescendants}::text::bigint[]))))`
 }
 
-/** Returns a text that changes when the tenants or the permissions of the token change. */
+/** Returns a hash of the tenants and the permissions of a token, which changes when one of them changes. */
 export function accessOf({ permissions, tenants }: Token): string {
   const grants = tenants.map(({ tenantId, withDescendants }) => `${tenantId} ${withDescendants}`)
   return hash('sha256', JSON.stringify([grants.sort(), [...permissions].sort()]), 'base64url').slice(0, 22)

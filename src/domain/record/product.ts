@@ -28,7 +28,7 @@ const columns = {
   updatedAt: column('updated_at', 'instant', 'When it, one of its categories or one of its variants last changed.'),
 }
 
-/** A catalog voucher: a product that is sold as a voucher. */
+/** A product of the catalog that is sold as a voucher. */
 export type Product = RowOf<typeof columns>
 
 const byPrice = byAmount('price', 'By `price`. Products without a price of their own come last.')
@@ -68,8 +68,8 @@ export const products = defineResource<Product>({
 const productRow = rowCodec<Product>(columns)
 
 /**
- * Returns the products with the ids, of any tenant, in the order of the ids; null where there is none. The caller must
- * check the grants, by `tenantId`.
+ * Returns the products with the ids, in the order of the ids; null for an id without a product. The products can belong
+ * to any tenant, so the caller must check the grants of their `tenantId`.
  */
 export async function findProducts(sql: RecordSql, ids: readonly number[]): Promise<(Product | null)[]> {
   const [rows] = await sql`
@@ -79,7 +79,7 @@ export async function findProducts(sql: RecordSql, ids: readonly number[]): Prom
   return ids.map(id => found.get(id) ?? null)
 }
 
-/** Returns for each product id, in order, the rows that belong to it, in the order of the rows. */
+/** Returns one array per product id, in the order of the ids: the rows of the product, in the order of `rows`. */
 export function groupByProduct<Row extends { productId: number }>(
   productIds: readonly number[],
   rows: readonly Row[],

@@ -2,9 +2,9 @@ import { createHash, randomBytes, sign } from 'node:crypto'
 import type { Sql } from '../../db/sql.ts'
 import type { KeySet } from './signing-key.ts'
 
-/** The fields of a redemption token that come from its resolution. */
+/** The values that a resolution puts into a redemption token. */
 interface ResolvedFields {
-  /** The key of the voucher in the source. */
+  /** The key of the voucher in the platform's tables. */
   sourceKey: string
   voucherId: number
   ownerId: number
@@ -12,7 +12,9 @@ interface ResolvedFields {
   tenantId: number
   /** The id of the caller's token. */
   tokenId: number
-  /** Seconds of the epoch, by the clock of the database: clocks of instances may differ. */
+  /**
+   * The time of issue, in seconds since 1970, by the clock of the database, because the clocks of instances may differ.
+   */
   issuedAt: number
 }
 
@@ -21,7 +23,7 @@ export type IssueRedemptionToken = (resolved: ResolvedFields) => string
 interface TokenSettings {
   issuer: string
   audience: string
-  /** Seconds until a token expires. */
+  /** The time until a token expires, in seconds. */
   timeToLive: number
 }
 
@@ -31,10 +33,10 @@ const maxCharacters = 1000
 const toBase64Url = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 /**
- * Returns a function that issues tokens: JWTs that are signed with ES256, each with an id of 128 random bits (R26). It uses
- * `node:crypto`, because signing takes 27 µs of processor time with it, and 54 µs with jose.
+ * Returns a function that issues tokens: JWTs that are signed with ES256, each with an id of 128 random bits (R26). The
+ * function uses `node:crypto`, with which a signature takes 27 µs of processor time (54 µs with jose).
  *
- * @param keySet returns the present keys
+ * @param keySet returns the current keys
  */
 export function createIssuer(
   { issuer, audience, timeToLive }: TokenSettings,
@@ -56,12 +58,12 @@ export function createIssuer(
   }
 }
 
-/** Returns the replacement of a key that is too long for a token. */
+/** Returns the SHA-256 that replaces a key that is too long for a token. */
 const digestOf = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 
 /**
- * Deletes the redemption tokens that 1.0.0 has stored, a day after they expired. A service of 1.0.0 writes them until
- * it is upgraded to 1.1.0, so 1.2.0 drops the table and this job.
+ * Deletes the redemption tokens that 1.0.0 has stored, a day after they expired. During an upgrade to 1.1.0, instances
+ * of 1.0.0 still write such tokens. So only 1.2.0 drops the table and this job.
  */
 export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
   await sql`

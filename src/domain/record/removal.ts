@@ -20,19 +20,19 @@ export const removalColumns = {
   updatedAt: column('updated_at', 'instant'),
 }
 
-/** A record that left a list, for copies. No personal data. */
+/** A record that left a list, for clients that keep a copy of the list. Contains no personal data. */
 export type Removal = RowOf<typeof removalColumns>
 
-/** Returns the tenant's list of removals, to which cursors belong. */
+/** Returns the identity of a tenant's list of removals, for its cursors. */
 export const removalListIdentity = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
 
 const removalRow = rowCodec<Removal>(removalColumns)
 
 /**
- * Reads the removals of records of the types, without records that are in their list now. So removals never contradict
- * lists, and a copy can apply both in the order in which it received them.
+ * Reads the removals of records of the types. Leaves out records that are in their list now. So removals never
+ * contradict lists, and a client can apply removals and lists in the order of their arrival.
  *
- * @param token a removed tenant must be absent from its list of tenants
+ * @param token the removal of a tenant is left out when the tenant is in this token's list of tenants
  */
 export const removalsOf = (types: readonly RecordType[], token: Token): TenantTable<Removal> =>
   tenantTable<Removal>({
@@ -40,7 +40,7 @@ export const removalsOf = (types: readonly RecordType[], token: Token): TenantTa
     table: 'gateway.removal',
     row: removalRow,
     columnValues: { column: 'record', type: 'gateway.record_type', values: types.map(({ record }) => record) },
-    // `is null` instead of `not exists`, for which the planner may read whole tables into a hash.
+    // `is null` and not `not exists`, because for `not exists` the planner may read whole tables into a hash.
     filter: sql => {
       const found = types.reduce(
         (cases, type) => sql`${cases} ${sql.unsafe(`when '${type.record}'`)} then (${type.findRemoved(sql, token)})`,

@@ -13,7 +13,7 @@ import {
 import type { VoucherName } from './voucher-name.ts'
 import { type ReasonCode, reasonAgainstRedemption } from './voucher-status.ts'
 
-/** The decision whether a voucher can be redeemed, and the reason against it. */
+/** The decision whether a voucher can be redeemed; when it cannot, also the reason. */
 interface Verdict {
   status: 'redeemable' | 'not_redeemable'
   /** Null when redeemable. */
@@ -25,19 +25,20 @@ export type ResolvedVoucher = ResolutionFields & Verdict
 export interface Resolution extends Verdict {
   voucher: ResolvedVoucher
   tenant: ResolutionTenant
-  /** The value is null when the voucher is not redeemable. */
+  /** The redemption token; null when the voucher cannot be redeemed. */
   redemptionToken: string | null
 }
 
 /**
- * Resolves a voucher ahead of its redemption (contract, operation 8). Writes nothing.
+ * Resolves a voucher: finds it, decides whether it can be redeemed, and issues a redemption token (contract, operation
+ * 8). Writes nothing.
  *
  * @param group requests with the same group share the statements
- * @param at the path tenant, for which the caller's token is authorised
+ * @param at the id of the path tenant, for which the caller's token must be authorised
  * @param issue issues the redemption token
  * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24);
- *   `BAD_USER_INPUT` when several match equally (R33), or v1 cannot show it as it is now (R35); `UNAVAILABLE` when
- *   changes wait too long (R35)
+ * `BAD_USER_INPUT` when several vouchers match equally (R33), or when v1 cannot represent the current values of the
+ * voucher (R35); `UNAVAILABLE` when changes wait too long for a step (R35)
  */
 export async function resolveVoucher(
   sql: Sql,
@@ -50,7 +51,7 @@ export async function resolveVoucher(
   const found = await findPresent(async seen => {
     let lookup: VoucherLookup = { found: null, missing: null }
     for (const text of texts) {
-      // PostgreSQL cannot store U+0000, and its protocol rejects it.
+      // A text with U+0000 matches no voucher, because PostgreSQL cannot store U+0000, and would reject the statement.
       if (text.includes('\0')) continue
       lookup = await findBy[field](group, sql, { text, at, tokenId: caller.id, seen })
       if (lookup.found || lookup.missing) break
@@ -70,19 +71,23 @@ export async function resolveVoucher(
           ...{ tenantId: at, tokenId: caller.id, issuedAt: voucher.readAt },
         })
       : null
-  // The row belongs to this request, and decodes a column when it is read. A copy would decode all columns.
+  // Changes the row itself, which belongs only to this request, because a copy would decode all columns.
   return { ...verdict, voucher: Object.assign(voucher, verdict), tenant, redemptionToken }
 }
 
-/** The maximum wait for a step and the interval of lookups, in milliseconds, and the maximum number of waiting requests. */
+/**
+ * The maximum wait for a step, in milliseconds; the pause between lookups, in milliseconds; the maximum number of
+ * waiting requests.
+ */
 const [maxWaitMs, pauseMs, maxWaiting] = [1000, 25, 100]
 let waiting = 0
 
 /**
- * Searches for a voucher, and repeats the search until steps have written all changes that the first search shows
- * (R35).
+ * Searches for a voucher. Repeats the search until steps have written all changes that were committed before the first
+ * search (R35).
  *
- * @param look searches the records, with the snapshot of the first search. Fails when the caller is gone
+ * @param look searches the records; its argument is the snapshot of the first search, or null. Throws when the caller
+ * is gone
  * @throws `UNAVAILABLE` when steps take too long
  */
 async function findPresent(look: (seen: string | null) => Promise<VoucherLookup>): Promise<FoundVoucher | null> {

@@ -1,6 +1,6 @@
 /**
- * Descriptions of the records that tenants own. Loaders, `node`, global ids, connections and removals are derived from
- * them.
+ * Describes the types of records that tenants own. Loaders, `node`, global ids, connections and removals are derived
+ * from these descriptions.
  */
 import type { Column, Columns } from '../../db/row/column.ts'
 import { rowCodec } from '../../db/row/row-codec.ts'
@@ -18,57 +18,67 @@ import { type TenantTable, tenantTable } from './tenant-table.ts'
 /** The columns of every row of a resource. */
 export type ResourceRow = { readonly id: number; readonly tenantId: number; readonly updatedAt: Instant }
 
-/** A type of records that have global ids, and whose removals are listed. */
+/** A type of records with global ids and a list of removals. */
 export interface RecordType {
-  /** The name of one of its records: `purchased voucher`. */
+  /** The name of one record of the type, for messages: `purchased voucher`. */
   noun: string
-  /** All permissions that a token needs to read its records: as a list, by id, and as removals. */
+  /**
+   * The permissions that a token needs, all of them, to read records of the type: as a list, by id, and as removals.
+   */
   permissions: readonly Permission[]
-  /** The name of its type in SQL (`gateway.record_type`): `voucher`. */
+  /** The name of the type in SQL (`gateway.record_type`): `voucher`. */
   record: string
   /**
-   * Returns a query for the record of a row of `gateway.removal`. It finds no row when no list that the removal
-   * concerns has the record.
+   * Returns a query for the record of a row of `gateway.removal`. The query returns no row when the record is in none
+   * of the lists that the removal is about.
    *
-   * @param token the token whose lists the removal concerns
+   * @param token the token whose lists the removal is about
    */
   findRemoved(sql: RecordSql, token: Token): Fragment
 }
 
-/** A type of records that each tenant has a list of. */
+/** A type of records of which each tenant has a list. */
 export interface Resource<Row extends ResourceRow = ResourceRow>
   extends RecordType,
     Required<Pick<ResourceDescription<Row>, 'description' | 'personalData' | 'chunkSize'>> {
   columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
-  /** The filters and orders of its lists, and the table that reads such lists; null when it has none. */
+  /**
+   * The filters and orders of the lists, and the reader of filtered and ordered lists; null for a type without filters.
+   */
   search: (SearchDescription & { table: SearchTable<Row> }) | null
-  /** Returns the tenant's list, to which cursors belong. */
+  /** Returns the identity of a tenant's list, for its cursors. */
   listOf(tenantId: number): Required<ListIdentity>
 }
 
-/** The description of a resource. Its SQL strings, such as `only`, are inserted into statements as they are. */
+/** The description of a resource. Statements contain its SQL texts, such as `only`, unescaped. */
 interface ResourceDescription<Row extends ResourceRow> {
-  /** The name of one of its records, from which the names of its type, fields, cursors and removals are derived. */
+  /**
+   * The name of one record. The names of the GraphQL type, the fields, the cursors and the removals are derived from
+   * it.
+   */
   noun: string
   description: string
-  /** The name of its table in schema `gateway`, and of its statements: `voucher` for `voucher.list`. */
+  /**
+   * The name of the table in the schema `gateway`, and the first part of the names of statements: `voucher` for
+   * `voucher.list`.
+   */
   name: string
   columns: Columns<Row>
   permissions: readonly Permission[]
-  /** A condition, in SQL, for the rows that are records; all rows when left out. */
+  /** An SQL condition for the rows of the table that are records; by default all rows are records. */
   only?: string
-  /** True when reading a record is recorded in the audit. */
+  /** True when the service must record each read of a record in the audit. */
   personalData?: boolean
-  /** The records that a statement of an export reads, a megabyte or two; default: 2,000. */
+  /** The number of records that one statement of an export reads, one or two megabytes; default: 2,000. */
   chunkSize?: number
-  /** The filters and orders of its lists, each with an index that serves it (`sql/functions/record`). */
+  /** The filters and orders of the lists. Each needs an index (`sql/functions/record`). */
   search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: EntryTable }
 }
 
 /**
- * Describes a resource. A list is ordered by `updated_at`, then `id` (R15). A record belongs only to the list of its
- * own tenant (R20).
+ * Creates a resource from its description. Lists are ordered by `updated_at`, then `id` (R15). A record belongs only to
+ * the list of its own tenant (R20).
  */
 export function defineResource<Row extends ResourceRow>(described: ResourceDescription<Row>): Resource<Row> {
   const { noun, name, columns, only, search } = described

@@ -1,14 +1,14 @@
 import { shareStatements } from '../../db/statement/shared-statement.ts'
 import type { TenantTable } from './tenant-table.ts'
 
-/** The maximum number of pages of requests that share a statement. */
+/** The maximum number of pages that one shared statement reads. */
 const maxPages = 4
 
 /**
- * Shares the statements of single pages and single records between requests. One request's statement may then read for
- * another request, so a reader that records exports (`withExportAudit`) must wrap this reader.
+ * Shares the statements of single pages and single records between requests. The statement of one request may then read
+ * for another request. So `withExportAudit` must wrap this reader, and not the reverse.
  *
- * @returns a function that returns the reader of a request; requests with the same `group` share statements
+ * @returns a function that returns a reader for a group; requests with the same `group` share statements
  */
 export function withSharedStatements<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
   const readPage = shareStatements(table.pages, maxPages)

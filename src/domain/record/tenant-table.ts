@@ -6,19 +6,19 @@ import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import { beforeAll, type Instant } from '../value/instant.ts'
 import type { Chunk } from './chunk.ts'
 
-/** A table whose rows belong to tenants (R20). The texts are SQL of this service, never of a caller. */
+/** A table whose rows belong to tenants (R20). All texts are SQL of this service, and contain no input of a caller. */
 interface TenantTableOptions<Row> {
-  /** The first part of the names of its statements: `voucher` for `voucher.list`. */
+  /** The first part of the names of the statements: `voucher` for `voucher.list`. */
   name: string
   table: string
   row: RowCodec<Row>
-  /** A condition for the rows that are read. */
+  /** A condition for the rows that the table reader reads. */
   only?: string | undefined
-  /** A condition that has parameters. */
+  /** A further condition, which has parameters. */
   filter?: (sql: RecordSql) => Fragment
   /**
-   * The values of a column that are read. Each value has its own range in the index: a list merges the first rows of
-   * these ranges, because `= any(...)` would scan past rows of other values.
+   * Reads only rows with one of these values in a column. Each value has its own range in the index. A list merges the
+   * first rows of these ranges, because `= any(...)` would also scan the rows of other values.
    */
   columnValues?: { column: string; type: string; values: readonly string[] }
 }
@@ -28,7 +28,7 @@ export interface PageRequest {
   window: PageWindow
 }
 
-/** A tenant's list to count, or its records updated at or after an instant. */
+/** A tenant whose records are counted: the whole list, or the records that were updated at or after an instant. */
 export interface CountRequest {
   tenantId: number
   updatedSince: Instant | null
@@ -39,19 +39,22 @@ export interface RecordRequest {
   id: number
 }
 
-/** Reads pages, counts and records of one table. Each method runs one statement; results are in the order of requests. */
+/**
+ * Reads pages, counts and records of one table. Each method runs one statement, except `pages`; results are in the
+ * order of the requests.
+ */
 export interface TenantTable<Row> {
   /** Reads pages in at most two statements: one for pages from the starts of lists, one for pages from the ends. */
   pages(sql: RecordSql, requests: readonly PageRequest[]): Promise<RecordPage<Row>[]>
-  /** Counts the records of whole lists. */
+  /** Counts the records of lists, independent of pages. */
   counts(sql: RecordSql, requests: readonly CountRequest[]): Promise<number[]>
-  /** Reads records; null where the tenant has no such record (R20). */
+  /** Reads records; null for a record that the tenant does not have (R20). */
   records(sql: RecordSql, requests: readonly RecordRequest[]): Promise<(Row | null)[]>
   /** Reads the first `limit` records of a range of one list, from its start. */
   chunk(sql: RecordSql, request: PageRequest): Promise<Chunk<Row>>
 }
 
-/** A range of one list. Its values are parameters, or columns of `wanted`. */
+/** A range of one list, as SQL: parameters, or columns of the relation `wanted`. */
 interface ListRange {
   tenant: Fragment | number
   lower: Fragment
@@ -59,7 +62,7 @@ interface ListRange {
   size: Fragment | number
 }
 
-/** Returns the fragments that are the same in each run of the statements, and for each pool. */
+/** Creates the fragments that do not depend on the request or the pool. */
 function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
   const { name, table, row, only, filter, columnValues } = options
   const comment = (statement: string) => sql.unsafe(`/* ${name}.${statement} */`)
@@ -89,18 +92,21 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
 type Fragments = ReturnType<typeof fragmentsOf>
 
 /**
- * Creates the reader of a table. A single page or record, which REST reads most often, has its own statement: the
- * statements for many take PostgreSQL some 200 µs more.
+ * Creates the reader of a table. A single page or record, which REST reads most often, has a separate statement,
+ * because the statement for several takes PostgreSQL some 200 µs more.
  */
 export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<Row> {
-  // Created once, because creating a fragment costs more than sending it.
+  // Created only once, because the creation of a fragment takes longer than its use.
   let created: Fragments | undefined
   function fragments(sql: RecordSql): Fragments {
     created ??= fragmentsOf(options, sql)
     return created
   }
 
-  /** Selects the rows of a range in the list's order, from one range of the index or from several that it merges. */
+  /**
+   * Returns a query for the rows of a range in the order of the list: from one range of the index, or merged from
+   * several.
+   */
   function rowsOf(sql: RecordSql, { tenant, lower, upper, size }: ListRange, isBackward: boolean): Fragment {
     const { columns, table, onlyListed, values, forward, backward } = fragments(sql)
     const order = isBackward ? backward : forward
@@ -118,7 +124,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return { tenant: tenantId, lower: place(lower), upper: place(upper), size }
   }
 
-  /** Selects the joined texts of a page's rows, and the stamp of the last step. */
+  /** Returns the SQL of two columns: the joined texts of a page's rows, and the stamp of the last step. */
   const pageOf = (sql: RecordSql, rows: Fragment): Fragment =>
     sql`(select string_agg(row, '') from (${rows}) page), ${fragments(sql).serverTime}`
 
@@ -134,7 +140,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return [toRecordPage(window, found)]
   }
 
-  /** Reads a range of the list's index for each request, all from the same end. */
+  /** Reads one page per request, all from the same end of their lists. */
   async function readPages(
     sql: RecordSql,
     requests: readonly PageRequest[],
@@ -162,7 +168,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
 
   async function readChunk(sql: RecordSql, request: PageRequest): Promise<Chunk<Row>> {
     const { limit, backward } = request.window
-    // Reads no extra row, because the next chunk shows whether more rows follow.
+    // Reads no additional row, because the next chunk shows whether more rows follow.
     const rows = rowsOf(sql, rangeOf(sql, request, limit), backward)
     const [found] = await sql`
       select ${fragments(sql).chunk} string_agg(row, ''), count(*) from (${rows}) chunk`.raw()
@@ -170,7 +176,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return { count, mayHaveMore: count === limit, rows: size => options.row.readInSteps(found?.[0], size) }
   }
 
-  /** Selects a record: its text, or null. */
+  /** Returns a subquery for the text of a record; null when there is no such record. */
   function recordOf(sql: RecordSql, tenantId: Fragment | number, id: Fragment | number): Fragment {
     const { columns, table, only } = fragments(sql)
     return sql`(select ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only})`
@@ -180,7 +186,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     options.row.read(found?.[0])[0] ?? null
 
   function readRecord(sql: RecordSql, { tenantId, id }: RecordRequest): Promise<(Row | null)[]> {
-    // The driver's promises are not native: `await` would wrap each in another promise.
+    // `then` and not `await`, because `await` would wrap the driver's promise, which is not native, in another promise.
     return sql`select ${fragments(sql).find} ${recordOf(sql, tenantId, id)}`.raw().then(([found]) => [toRecord(found)])
   }
 

@@ -37,7 +37,7 @@ export async function listVariantsOf(sql: RecordSql, products: readonly { id: nu
   return groupByProduct(ids, variantRow.read(found?.[0]))
 }
 
-/** Returns the lowest amount of the variants, null when none has an amount (R16). */
+/** Returns the lowest amount of the variants; null when no variant has an amount (R16). */
 export function lowestAmount(variants: readonly Variant[], amount: 'price' | 'salePrice'): number | null {
   return variants.reduce<number | null>((found, variant) => {
     const value = variant[amount]

@@ -12,7 +12,7 @@ import {
 import { byValue } from '../search/order.ts'
 import { type VoucherStatus, voucherStatusNames } from './voucher-status.ts'
 
-/** The last day on which a voucher is valid: infinity when it does not expire. */
+/** The column with the last day on which a voucher is valid: `infinity` when it does not expire. */
 const lastValidDay = 'ends_on'
 
 export const byEnd = byValue(
@@ -21,10 +21,12 @@ export const byEnd = byValue(
   'By `dateValidEnd`. Vouchers that do not expire come last, or first when descending.',
 )
 
-/** The states (`gateway.voucher_state`) of the statuses of valid vouchers. */
+/** The state (`gateway.voucher_state`) of each status that a voucher on a valid day can have. */
 const stateOf: Partial<Record<VoucherStatus, string>> = { PART_REDEEMED: 'part', REDEEMABLE: 'full' }
 
-/** The states of vouchers on which something is left: only their status depends on the day (R25). */
+/**
+ * The states of vouchers that are neither void nor used up. Only the status of such vouchers depends on the day (R25).
+ */
 const live = Object.values(stateOf)
 
 const begins = 'date_valid_start > owner.today'
@@ -36,11 +38,14 @@ const isIn = (states: readonly string[]) => `state = any('{${states.join()}}')`
 
 const range = (key: string, where: string): IndexRange => ({ key, where: sql => sql.unsafe(where) })
 
-/** Returns the range of vouchers in some states whose end meets a condition; none when the index lacks a state. */
+/**
+ * Returns the index range of vouchers in some states whose last valid day meets a condition; no range when the index
+ * does not include all of the states.
+ */
 const ofStates = (states: readonly string[], end = 'true'): IndexRange[] =>
   states.every(state => ['void', 'part'].includes(state)) ? [range('state', `${isIn(states)} and ${end}`)] : []
 
-/** Vouchers in some of the states whose days meet a condition. */
+/** Vouchers in one of `states` whose valid days meet the condition `days`. */
 interface Group {
   states: readonly string[]
   days: string
@@ -48,8 +53,8 @@ interface Group {
 }
 
 /**
- * The vouchers of these statuses; the other statuses are one group. A voucher never ends before it begins, so an
- * expired voucher has begun.
+ * The conditions of the statuses of vouchers that cannot be redeemed; the other statuses are one group. A voucher's
+ * last valid day is never before its first, so an expired voucher meets no condition of `NOT_YET_VALID`.
  */
 const groupOf: Partial<Record<VoucherStatus, Group>> = {
   VOID: { states: ['void'], days: 'true', ranges: ofStates(['void']) },
@@ -58,7 +63,10 @@ const groupOf: Partial<Record<VoucherStatus, Group>> = {
   NOT_YET_VALID: { states: live, days: begins, ranges: [range('date_valid_start', begins)] },
 }
 
-/** The vouchers with one of several statuses on the day at their tenant (R25). An empty list matches nothing. */
+/**
+ * Filters vouchers by their status on the current day at their tenant (R25). An empty list of statuses matches no
+ * voucher.
+ */
 export const status: FilterField = {
   kind: 'voucherStatuses',
   description: 'Vouchers that have one of these statuses now.',

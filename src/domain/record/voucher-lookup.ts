@@ -1,4 +1,6 @@
-/** Finds a voucher by a name, and reads its present state from its source. */
+/**
+ * Finds a voucher by its reference or QR token, and reads the current state of the voucher from the platform's tables.
+ */
 import { column, nullable, type RowOf } from '../../db/row/column.ts'
 import { rowCodec } from '../../db/row/row-codec.ts'
 import { onPrimary, type Sql } from '../../db/sql.ts'
@@ -24,7 +26,7 @@ export const resolvedColumns = {
   today: column('(now() at time zone gateway.time_zone(owner.time_zone))::date', 'date'),
   /** Seconds of the epoch. */
   readAt: column('floor(extract(epoch from now()))::bigint', 'bigint'),
-  // The key in the source (`gateway.keys_of`). An id below this number is the key.
+  // The key in the platform's tables (`gateway.keys_of`). An id below this number equals the key.
   sourceKey: column(
     `case when voucher.id >= 9000000000000000
        then coalesce((select key from gateway.identity where kind = 'voucher' and identity.id = voucher.id), voucher.id::text)
@@ -43,18 +45,21 @@ export const resolutionTenantColumns = {
   sourceTenantType: nullable('owner.type', 'text', 'The type of the owner.'),
 }
 
-/** The state of a voucher that a resolution depends on. */
+/** The columns of a voucher on which a resolution depends. */
 export type ResolutionFields = RowOf<typeof resolvedColumns>
 
 /** The tenant at which a voucher was resolved, and the tenant that owns the voucher (R24). */
 export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
 
-/** The text by which a request searches for a voucher, and the tenant and token of the request. */
+/** A search for a voucher: the name that the caller gave, the tenant and the token of the request. */
 interface WantedVoucher {
   text: string
   at: number
   tokenId: number
-  /** The snapshot of the first search, whose changes the records must have; null in the first search. */
+  /**
+   * The snapshot of the first search: the records must include all changes that this snapshot shows. Null in the first
+   * search.
+   */
   seen: string | null
 }
 
@@ -72,7 +77,8 @@ export interface FoundVoucher {
 export interface VoucherLookup {
   found: FoundVoucher | null
   /**
-   * The snapshot of the first search, while the records lack changes in it that may change the result; otherwise null.
+   * The snapshot of the first search, as long as steps have not written all changes of the snapshot that may change the
+   * result; then null.
    */
   missing: string | null
 }
@@ -80,23 +86,23 @@ export interface VoucherLookup {
 const voucherRow = rowCodec<ResolutionFields>(resolvedColumns)
 const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
 
-/** A column by which vouchers are found. Conditions compare it with `text`. */
+/** A column by which vouchers are found. The SQL conditions compare the column with `text`. */
 interface NameColumn {
   column: string
-  /** Returns the indexed expression of a text. */
+  /** Returns the indexed SQL expression of a column or a text. */
   indexed: (text: string) => string
-  /** The condition that a voucher of the source matches. */
+  /** The SQL condition that the current voucher of the platform matches. */
   isMatch: string
   /**
-   * For `findCrowded`, in order: a range of the index of an owner, and the condition that a voucher of the source
-   * matches.
+   * The searches of `findCrowded`, in order of precedence. Each is a range of the index at one owner, and the condition
+   * that the current voucher of the platform matches.
    */
   ranges: [range: string, isMatch: string][]
 }
 
 const isExact = (column: string) => `(${column} = text or gateway.trimmed(${column}) = gateway.trimmed(text))`
 
-/** `between` a value and itself, because with `=` a plan may read the whole list of the tenant. */
+/** `between` and not `=`, because with `=` a plan may read the whole list of the tenant. */
 const ofOwner = 'tenant_id between owner_id and owner_id'
 
 /** The functions that find a voucher by its reference and by its QR token. */
@@ -123,17 +129,17 @@ export const findBy = {
 }
 
 /**
- * Joins the path of the tenant `at`, because a cached path may be half a second old. Locks the records from the
- * beginning: an upgrade that adds a field replaces `gateway.read_present_voucher`, and a call that waits for it inside
- * would fail.
+ * Joins the current path of the tenant `at`, because a cached path may be half a second old. Also locks the records at
+ * the start of the statement. Otherwise, during an upgrade that adds a field and so replaces
+ * `gateway.read_present_voucher`, a call of this function would wait for the upgrade and then fail.
  */
 const placePath =
   'left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
 
 /**
- * Joins to `wanted`, `placePath` and an `owner_id` the path of the owner, and whether the token is authorised for the
- * owner and both tenants are related (R24). With `offset 0` the statement always reads the grants: it takes equally
- * long for a voucher out of scope and for an absent voucher.
+ * Adds to `wanted`, `placePath` and an `owner_id`: the path of the owner, whether the token is authorised for the
+ * owner, and whether the two tenants are related (R24). With `offset 0` the statement always reads the grants, so it
+ * takes equally long for a voucher out of scope and for an absent voucher.
  */
 const joinScope = (sql: Sql) => sql`
   cross join lateral (
@@ -147,21 +153,21 @@ const joinScope = (sql: Sql) => sql`
     offset 0
   ) scope`
 
-/** The maximum number of records with a name that one lookup evaluates. */
+/** The maximum number of records with the same name that one lookup evaluates. */
 const maxAtOnce = 8
 
 /**
  * Returns a function that finds a voucher when its owner is the path tenant, above it or below it, and the token is
- * authorised for the owner (R21, R24). The records give the keys by which the present vouchers are read from their
- * source (R35). If several vouchers match, the voucher of the nearest tenant wins; at the same distance, a voucher
- * whose name has the same case (R33). The source of a voucher out of scope is not read.
+ * authorised for the owner (R21, R24). The records only give the keys; the current vouchers are read from the
+ * platform's tables (R35). If several vouchers match, the voucher of the nearest tenant wins; at the same distance, a
+ * voucher whose name has the same case (R33). The platform's tables are not read for a voucher out of scope.
  */
 function findByName(name: NameColumn) {
   const { column, indexed, isMatch } = name
   return shareStatements<WantedVoucher, VoucherLookup>(async (sql, wanted) => {
     const key = sql.unsafe(indexed(column))
-    // `values`, because `unnest` takes PostgreSQL 200 µs more. The records are ordered, so that no plan reads all
-    // records of a name.
+    // `values` and not `unnest`, which takes PostgreSQL 200 µs more. `order by` prevents a plan that reads all records
+    // of a name.
     const rows = await sql`
       select /* resolution.find */ place, voucher, tenant, is_faulty, distance, is_exact,
              case when exists (select from gateway.changes_after(voucher is null, seen))
@@ -209,14 +215,14 @@ function toFoundVoucher(vouchers: Cell, tenants: Cell, isFaulty: boolean, isAmbi
 }
 
 /**
- * The maximum number of vouchers of a name whose tenants are read. Above it, the name is looked up at each tenant of
- * the scope.
+ * The maximum number of vouchers with the same name for which the tenants are read. With more vouchers, the name is
+ * looked up at each tenant of the scope.
  */
 const maxNamed = 100
 
 /**
- * Finds a voucher whose name any number of vouchers have, by the rules of `findByName`: distance by distance, at most
- * two matches. The last entry of `related` has no tenant: it stands for the tenants below.
+ * Finds a voucher by the rules of `findByName` when very many vouchers have the same name. Looks at one distance after
+ * the other, and reads at most two matches. The last entry of `related` has no tenant, and means the tenants below.
  */
 async function findCrowded(
   sql: Sql,

@@ -1,14 +1,17 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
 import { trimInvisible, visibleCharacter } from '../trimmed.ts'
 
-/** The name of a voucher: its reference, or the candidates for its QR token. The first candidate that exists counts. */
+/**
+ * The name by which a caller searches for a voucher: a reference, or the candidates for a QR token. The first candidate
+ * with a voucher counts.
+ */
 export interface VoucherName {
-  /** The field of the input, for its errors. */
+  /** The field of the input, under which errors are reported. */
   field: keyof typeof maxLengths
   texts: readonly string[]
 }
 
-/** The maximum lengths of the inputs, in characters (R9). */
+/** The maximum length of each input, in characters (R9). */
 export const maxLengths = { qrToken: 2048, voucherReference: 255 }
 
 /**
@@ -41,11 +44,15 @@ export function readVoucherName(
     : { field: 'qrToken', texts: [...new Set(qrTokensIn(qrToken))] }
 }
 
-/** Returns the candidates for the QR token in a scanned text: the text itself, or a part of its URL (R27). */
+/**
+ * Returns the candidates for the QR token in a scanned text: the text itself, or parts of the URL that the text is
+ * (R27).
+ */
 function qrTokensIn(text: string): string[] {
   if (!/^https?:/i.test(text) || !URL.canParse(text)) return [text]
   const url = new URL(text)
-  // Form decoding turns a `+` that was not encoded, for example in Base64, into a space.
+  // `searchParams` decodes an unencoded `+`, for example of Base64, to a space, so the text with `+` is a candidate
+  // too.
   const withPlus = new URLSearchParams(url.search.replaceAll('+', '%2B'))
   for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
     const value = url.searchParams.get(name) ?? ''

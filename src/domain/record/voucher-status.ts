@@ -1,4 +1,7 @@
-/** The columns that decide whether a voucher can be redeemed. A null is a missing balance, or a missing bound. */
+/**
+ * The columns that decide whether a voucher can be redeemed. A null is an unknown balance, or a period of validity
+ * without a first or a last day.
+ */
 interface Redeemability {
   void: boolean
   redemptionStatus: string | null
@@ -8,8 +11,8 @@ interface Redeemability {
 }
 
 /**
- * The reasons against a redemption, in their order (R25). Final reasons come first, so an expired voucher still has a
- * balance. `gateway.voucher_state` decides the final statuses in SQL.
+ * The reasons against a redemption, in their order (R25). Final reasons come first, so a voucher with the reason
+ * `expired` is neither void nor used up. `gateway.voucher_state` decides the final statuses in SQL.
  */
 const reasons = {
   void: voucher => voucher.void,
@@ -21,11 +24,11 @@ const reasons = {
 
 export type ReasonCode = keyof typeof reasons
 
-/** The reasons, in their order. */
+/** The codes of the reasons; a voucher has the first that applies. */
 export const reasonCodes = Object.keys(reasons) as readonly ReasonCode[]
 
 /**
- * Returns the first reason why a voucher cannot be redeemed on a day, or null when it can be (R25).
+ * Returns the first reason why a voucher cannot be redeemed on a day, or null when it can be redeemed (R25).
  *
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
@@ -45,10 +48,10 @@ export const voucherStatuses = {
 /** The status of a voucher: whether it can be redeemed, and how much of it has been redeemed. */
 export type VoucherStatus = keyof typeof voucherStatuses
 
-/** The names of the statuses, in the order in which all lists show them. */
+/** The names of the statuses, in the order in which they are shown everywhere. */
 export const voucherStatusNames = Object.keys(voucherStatuses) as readonly VoucherStatus[]
 
-/** The status of a voucher that cannot be redeemed. */
+/** The status of a voucher that cannot be redeemed, by reason. */
 const statusBecause: Readonly<Record<ReasonCode, VoucherStatus>> = {
   void: 'VOID',
   redeemed: 'REDEEMED',

@@ -37,7 +37,7 @@ const columns = {
   recipient: nullable('recipient_name', 'text'),
 }
 
-/** A purchased voucher with its balance. Dates without a time are `YYYY-MM-DD`. */
+/** A purchased voucher. `date` columns are `YYYY-MM-DD`. */
 type PurchasedVoucher = RowOf<typeof columns>
 
 const byPurchase = byNullable('purchase_timestamp', 'timestamptz', 'By `purchaseTimestamp`.')
@@ -96,6 +96,8 @@ export const vouchers = defineResource<PurchasedVoucher>({
   },
 })
 
-/** Returns the id of a voucher's product, even when a variant was sold; null when none is recorded. */
+/**
+ * Returns the id of the product that was sold; for a sold variant, the id of its product. Null when none is recorded.
+ */
 export const soldProductId = ({ parentProductId, productId }: PurchasedVoucher): number | null =>
   parentProductId ?? productId
