@@ -1,4 +1,4 @@
-/** The fields of filters: the value that a caller gives, and the resulting condition. */
+/** Creates the fields of filters. A field converts the value that a caller gives to SQL conditions. */
 import { z } from 'zod'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { Permission } from '../token/permission.ts'
@@ -8,39 +8,46 @@ import { instantMessage, parseInstant } from '../value/instant.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
 import type { Order } from './order.ts'
 
-/** A condition on the rows of a table. `owner.today` is the calendar day at the row's tenant. */
+/**
+ * Returns the SQL of a condition on the rows of a table. The SQL can use `owner.today`, the current calendar day at the
+ * row's tenant.
+ */
 export type Condition = (sql: RecordSql) => Fragment
 
-/** A record that a filter names. The `id` is numeric; null when it can name no such record. */
+/** A record that a filter refers to. `id` is null when the text of the caller cannot be the id of such a record. */
 export interface RecordReference {
   id: number | null
 }
 
-/** Reports an error of a field. @param part the field inside it: `from` */
+/** Reports an error of a filter field. @param part the field of its input that has the error, for example `from` */
 export type ReportError = (message: string, part?: string) => void
 
-/** A range of an index that has every row that matches a filter. It bounds the rows that a search reads. */
+/** A range of an index with all rows that match a filter. A search need not read rows outside the range. */
 export interface IndexRange {
-  /** The columns of the index after the tenant. Ranges of the same index become one. */
+  /** The columns of the index after the tenant. A search combines ranges with the same key. */
   key: string
-  /** The condition that the index serves completely, so that no row is read and then discarded. */
+  /**
+   * The condition of the range. The index serves it completely, so that PostgreSQL reads no row that it then discards.
+   */
   where: Condition
 }
 
-/** The conditions that a value of a filter adds to a search. */
+/** The conditions that a filter field with a value adds to a search. */
 export interface FilterConditions {
   where: Condition
-  /** True when the condition equals the condition of its only range. */
+  /** True when `where` equals the condition of the only range. */
   isRange?: boolean
   ranges?: readonly IndexRange[]
-  /** Conditions that all matching rows meet. The index of texts serves each of them completely. */
+  /**
+   * Necessary conditions: all matching rows meet them. The trigram index serves each of these conditions completely.
+   */
   textConditions?: readonly Condition[]
-  /** True when names or addresses of persons are searched. */
+  /** True when the filter searches names or addresses of persons. */
   searchesPersonalData?: boolean
   words?: SearchedWords
 }
 
-/** The kind of values that a caller gives. A record is given by its id, and arrives as a `RecordReference`. */
+/** The kind of the values. A caller gives a record by its id; `read` gets it as a `RecordReference`. */
 export type FilterKind =
   | 'dates'
   | 'instants'
@@ -53,20 +60,27 @@ export type FilterKind =
 export interface FilterField {
   readonly kind: FilterKind
   readonly description: string
-  /** The fields of records whose text it searches, by name. A text search costs more than a comparison. */
+  /**
+   * The fields of records whose text the filter searches, by name. With such fields, the search costs more quota units.
+   */
   readonly textFields?: Readonly<Record<string, TextField>>
-  /** The key of the order whose index has its rows as one range: a list in that order then reads only matching rows. */
+  /**
+   * The key of the order whose index has the matching rows as one range. A list in that order reads only matching rows.
+   */
   readonly servedBy?: string
-  /** The name of another field that must be given with it, and the message without it. */
+  /** Another filter field that a caller must also give, and the error message without that field. */
   readonly needs?: { field: string; message: string }
   /**
-   * Returns the conditions of a value for a token; null for a value without conditions, or one that was reported as
-   * wrong.
+   * Returns the conditions of a value for a token with these permissions; null when the value adds no condition, or
+   * after the report of an error.
    */
   read(given: unknown, report: ReportError, permissions: readonly Permission[]): FilterConditions | null
 }
 
-/** The kinds of ranges: the type and the operator of SQL, the part of the input that ends it, and its parser. */
+/**
+ * The kinds of ranges: the SQL type, the field of the input with the upper bound, the SQL operator of this bound, and
+ * the parser of bounds.
+ */
 const rangeKinds = {
   dates: { type: 'date', end: 'to', operator: '<=', parse: parseDate, message: dateMessage },
   instants: { type: 'timestamptz', end: 'before', operator: '<', parse: parseInstant, message: instantMessage },
@@ -75,7 +89,7 @@ const rangeKinds = {
 
 const rangeInput = z.record(z.string(), z.union([z.string(), z.number()]).nullish())
 
-/** Parses the bounds of a range, and reports invalid bounds. A null bound is open. */
+/** Parses the bounds of a range, and reports invalid bounds. A null means no bound. */
 export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report: ReportError) {
   const { end, parse, message } = rangeKinds[kind]
   const range = rangeInput.parse(given)
@@ -88,14 +102,14 @@ export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report
   return { from: read('from'), to: read(end) }
 }
 
-/** Returns a value of a condition, as a subquery: otherwise PostgreSQL would parse the text for each row. */
+/** Returns a value of a condition as a subquery, because PostgreSQL would otherwise parse the text for each row. */
 export const parsedOnce = (sql: RecordSql, text: string | null, type: string): Fragment =>
   sql`(select ${text}::text::${sql.unsafe(type)})`
 
 /**
- * Returns a field that selects the rows with a value in a range, and no rows without a value.
+ * Returns a filter field for the rows with a value in a range. Rows without a value do not match.
  *
- * @param order the order by that value, whose index serves the field
+ * @param order the order by this value, whose index serves the filter
  */
 export const inRange = (kind: keyof typeof rangeKinds, order: Order, description: string): FilterField => ({
   kind,
@@ -116,23 +130,26 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
   },
 })
 
-/** A condition that no row meets. */
+/** Returns a condition that no row meets. */
 export const nothing: Condition = sql => sql`false`
 
-/** Returns the conditions of a filter that an index serves. */
+/** Returns the conditions of a filter that is one range of an index. */
 const within = (key: string, where: Condition): FilterConditions => ({
   where,
   isRange: true,
   ranges: [{ key, where }],
 })
 
-/** Returns the condition that an expression equals a text. PostgreSQL stores no text with U+0000. */
+/**
+ * Returns the condition that an expression equals a text. A text with U+0000 equals nothing, because PostgreSQL cannot
+ * store it.
+ */
 const equals = (expression: string, text: string): Condition =>
   text.includes('\0') ? nothing : sql => sql`${sql.unsafe(expression)} = ${text}`
 
 /**
- * Returns a field that selects the rows with the same text. The index has the first 100 characters of the text, because
- * it cannot store a long one.
+ * Returns a filter field for the rows with the same text. The index has the first 100 characters of a text, because an
+ * index cannot store a long text.
  */
 export const sameText = (expression: string, description: string): FilterField => ({
   kind: 'text',
@@ -149,14 +166,14 @@ export const sameText = (expression: string, description: string): FilterField =
 
 export const currencyMessage = 'Give the ISO 4217 code of a currency, for example GBP.'
 
-/** Returns the ISO 4217 code that was typed, in upper case; null when the text does not have the format of a code. */
+/** Returns the ISO 4217 code in a text, in upper case; null when the text does not have the format of a code. */
 export function parseCurrency(text: string): string | null {
   const code = trimInvisible(text).toUpperCase()
   return /^[A-Z]{3}$/.test(code) ? code : null
 }
 
 /**
- * Returns a field that selects the rows with amounts in one currency.
+ * Returns a filter field for the rows with amounts in one currency.
  *
  * @param order an order by an amount, whose index begins with the currency
  */
@@ -174,7 +191,7 @@ export const ofCurrency = (order: Order, description: string): FilterField => ({
   },
 })
 
-/** Returns a field that selects the rows by a boolean column. An index has the rows in which it is true. */
+/** Returns a filter field for the rows by a boolean column. The index has only the rows in which the column is true. */
 export const isTrue = (column: string, description: string): FilterField => ({
   kind: 'boolean',
   description,
@@ -188,7 +205,7 @@ export const isTrue = (column: string, description: string): FilterField => ({
 const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nullable() })
 
 /**
- * Returns a field that selects the rows that belong to a record.
+ * Returns a filter field for the rows that belong to a record.
  *
  * @param noun the noun of the record's resource: `catalog voucher`
  * @param key the column by which the index finds the rows

@@ -2,23 +2,23 @@ import { arrayText, type RecordSql } from '../../db/sql.ts'
 
 /** A field of records in which a text is searched. */
 export interface TextField {
-  /** The property of a row that has the text of the field. */
+  /** The property of a row with the text of the field. */
   property: string
   description: string
 }
 
-/** The words of a text, and the fields in which they were searched. */
+/** The words that a search looks for, and the fields in which it looks for them. */
 export interface SearchedWords {
   words: readonly string[]
-  /** The fields, by their names. Fields that the token may not search are left out (R32). */
+  /** The fields by name, without the fields that the token may not search (R32). */
   fields: Readonly<Record<string, TextField>>
 }
 
 /**
- * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares, by the same function
- * that finds the rows.
+ * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares the words, with the same
+ * function that finds the rows.
  *
- * @returns the names of the fields
+ * @returns the names of the fields, by row; a row without such a field is absent
  */
 export async function findMatchedFields<Row extends object>(
   sql: RecordSql,

@@ -1,12 +1,12 @@
 /** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */
 export interface Order {
-  /** The expression, which its index has after the tenant. */
+  /** The SQL expression. The index of the order has it after the tenant. */
   readonly key: string
   /** The SQL type of the expression. */
   readonly type: 'date' | 'integer' | 'numeric' | 'text' | 'timestamptz'
   readonly nullable: boolean
   readonly description: string
-  /** The filter field that this order requires, and the error message when it is missing. */
+  /** The filter field that this order requires, and the error message without that field. */
   readonly needs?: { field: string; message: string }
 }
 
@@ -28,7 +28,10 @@ export const byValue = (key: string, type: Order['type'], description: string): 
 /** Returns an order by an expression that can be null. */
 export const byNullable = (...order: Parameters<typeof byValue>): Order => ({ ...byValue(...order), nullable: true })
 
-/** Returns an order by an amount, which needs one currency. */
+/**
+ * Returns an order by an amount. It requires a filter by currency, because amounts of two currencies cannot be
+ * compared.
+ */
 export const byAmount = (column: string, description: string): Order => ({
   key: column,
   type: 'numeric',

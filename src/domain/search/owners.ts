@@ -1,15 +1,18 @@
-/** The tenants whose records a search reads. */
+/** Reads the tenants whose records a search includes. */
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { visibleTenants } from '../tenant/granted.ts'
 import type { Search } from './search.ts'
 
-/** The tenants of a list with their days, as the relation `owner`. */
+/** The tenants of a list with their current calendar days, as the relation `owner`. */
 export interface Owners {
   relation: Fragment
   count: number
 }
 
-/** Reads the tenants of a search. Several are read once for all its statements, because that read walks the tree. */
+/**
+ * Reads the tenants of a search. Several tenants are read only once for all statements of the search, because this read
+ * walks down the tree.
+ */
 export async function readSearchedTenants(sql: RecordSql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`
   if (descendantsOf === null) {

@@ -1,43 +1,43 @@
-/** The rows that filtered and ordered lists read, as parts of their statements. */
+/** Builds the queries for the rows of filtered and ordered lists, as parts of statements. */
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { PageWindow } from '../paging/page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
 
-/** A table, separate from the records, of keys by which records are found, and which rarely change. */
+/** A table, separate from the records, with the rarely changing keys by which records are found. */
 export interface EntryTable {
   table: string
-  /** The keys that it has an index for. */
+  /** The keys for which this table has an index. */
   keys: readonly string[]
-  /** The index columns of texts, which the records lack. */
+  /** The columns of the trigram index, which only this table has. */
   texts: string
-  /** The columns that searches compare, and that only the table of records has. */
+  /** The columns that searches compare and that only the table of records has. */
   others: string
 }
 
-/** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
+/** The table that a search reads. All texts are SQL of this service, and contain no input of a caller. */
 export interface SearchedTable {
   table: string
-  /** Undefined when the records have all indexes and texts. */
+  /** Undefined when the table of records has all indexes and texts. */
   entries?: EntryTable | undefined
-  /** A condition for the rows that are read. */
+  /** A condition for the rows that a search may read. */
   only?: string | undefined
 }
 
-/** Returns a join by id. `offset 0` leaves the planner no other way to join. */
+/** Returns a join by id. `offset 0` prevents any other plan of the join. */
 const lookUp = (columns: string, table: string, id: string) =>
   `
   cross join lateral (select ${columns} from ${table} where id = ${id} offset 0) other`
 
 /**
- * Writes the reads of a search. Each row has `record_id`, `sort_key`, `missing` (it has no key), `matches` and `is_end`
- * (its list continues beyond it, unread). The filter is a column and no condition, so that a limit bounds the rows that
- * are read. The tenants are the relation `owner`.
+ * Builds the queries of a search. Each row has `record_id`, `sort_key`, `missing` (true without a key), `matches`, and
+ * `is_end` (true when the rest of its list was not read). The filter is the column `matches` and no condition, so that
+ * a limit applies to the rows that are read. The statement must have the relation `owner` of the tenants.
  */
 export class Ranges {
-  /** The order of these rows, including rows without a key. */
+  /** The `order by` of the rows, including the rows without a key. */
   readonly sorting: Fragment
-  /** `desc` when keys are read from the highest to the lowest. */
+  /** ` desc` when keys are read from the highest to the lowest; otherwise empty. */
   readonly #direction: string
 
   constructor(
@@ -56,9 +56,10 @@ export class Ranges {
   }
 
   /**
-   * Selects the first matching rows of the list of each tenant of a relation, and the row at which the read ended.
+   * Returns a query for the first matching rows of each tenant's list, and for the row at which the read of the list
+   * ended.
    *
-   * @param depth the maximum number of rows to read of each list
+   * @param depth the maximum number of rows to read per list
    */
   first(owners: Fragment, depth: number): Fragment {
     const sql = this.sql
@@ -76,14 +77,17 @@ export class Ranges {
       ) page`
   }
 
-  /** Selects the first rows with a key, or the rows without a key. A read ends with the row that fills the page. */
+  /**
+   * Returns a query for the first rows with a key, or for the first rows without a key. The read ends when the page is
+   * full.
+   */
   #segment(isMissing: boolean, depth: number): Fragment {
     const sql = this.sql
     const { key, nullable } = this.search.order
     const missing = sql.unsafe(String(isMissing))
     const present = sql.unsafe(nullable ? `and ${key} is ${isMissing ? '' : 'not '}null` : '')
     const served = this.search.served ? sql`and ${this.search.served(sql)}` : sql``
-    // `over ()` numbers the rows in their order, which the remaining rows keep.
+    // `over ()` numbers the rows in the order of the subquery, and the outer query keeps this order.
     return sql`
       select * from (
         select *, row_number() over () = ${depth} as is_end from (
@@ -98,7 +102,10 @@ export class Ranges {
       where matches or is_end limit ${this.#size}`
   }
 
-  /** Selects the rows of all tenants that meet a condition, which the index of a key or of the texts serves. */
+  /**
+   * Returns a query for the rows of all tenants that meet a condition. The index of a key, or of the texts, serves the
+   * condition.
+   */
   candidates(indexed: string | 'texts', where: Condition, limit: number): Fragment {
     const sql = this.sql
     const { nullable, key } = this.search.order
@@ -113,7 +120,8 @@ export class Ranges {
   }
 
   /**
-   * Selects the number of rows of all tenants, up to a limit, that meet a condition, which the index of a key serves.
+   * Returns a subquery for the number of rows of all tenants that meet a condition, counted up to a limit. The index of
+   * a key serves the condition.
    */
   size(key: string, where: Condition, limit: number): Fragment {
     const sql = this.sql
@@ -129,7 +137,7 @@ export class Ranges {
       ) counted)`
   }
 
-  /** Selects the latest rows of each tenant, whole. */
+  /** Returns a query for the latest rows of each tenant, with all columns. */
   latest(ofEach: number, ofAll: number): Fragment {
     return this.sql`
       select latest.* from owner cross join lateral (
@@ -140,8 +148,8 @@ export class Ranges {
   }
 
   /**
-   * Returns the condition that a row lies between the cursors, with a leading `and`. The planner leaves out a segment
-   * without such rows.
+   * Returns the condition that a row is between the cursors, with a leading `and`. When it is false for a whole
+   * segment, PostgreSQL does not read the segment.
    */
   between(missing: Fragment, key: Fragment, id: Fragment): Fragment {
     const sql = this.sql
@@ -160,7 +168,7 @@ export class Ranges {
     return sql`${beyond(this.window.after, true)} ${beyond(this.window.before, false)}`
   }
 
-  /** The rows of a page, and one more that shows whether the list continues. */
+  /** The number of rows to read: the rows of a page, and one additional row, which shows whether the list continues. */
   get #size(): number {
     return this.window.limit + 1
   }
@@ -170,16 +178,14 @@ export class Ranges {
     return !!entries && (indexed === 'texts' || entries.keys.includes(indexed))
   }
 
-  /** Selects the rows of a tenant, from the table with the index of a key. */
+  /** Returns the `from` and `where` for the rows of a tenant, from the table with the index of a key. */
   #rows(indexed: string): Fragment {
     return this.sql`
       from ${this.sql.unsafe(this.#tables(indexed))}
       ${this.#ofTenant()}`
   }
 
-  /**
-   * Returns the table with the index of a key, joined by id with the columns of the other table that the search uses.
-   */
+  /** Returns the table with the index of a key. When the search uses columns of the other table, joins these by id. */
   #tables(indexed: string): string {
     const { table, entries } = this.table
     const { order, rangeKeys, words } = this.search
@@ -193,28 +199,33 @@ export class Ranges {
 
   #ofTenant(): Fragment {
     const { sql, search, table } = this
-    // A parameter for a single tenant, so that the estimates are for that tenant.
+    // A single tenant is a parameter, so that the planner estimates the rows of that tenant.
     const tenant = search.descendantsOf === null ? sql`${search.tenantId}::bigint` : sql`owner.owner_id`
-    // `is_read` never runs, and its cost makes the planner use the index with the fewest rows.
+    // `is_read` never runs, because ids are positive. Its declared cost makes the planner use the index with the fewest
+    // rows.
     const listed = sql.unsafe(table.only === undefined ? '' : `and ${table.only}`)
     return sql`where tenant_id = ${tenant} and (tenant_id > 0 or gateway.is_read(tenant_id)) ${listed}`
   }
 
   /**
-   * Returns a limit that the planner does not know, and estimates as a part of the range, even when the average tenant
-   * has few rows. So it reads an index in its order instead of sorting all rows of a large tenant.
+   * Returns a limit whose value the planner does not know. The planner then expects to read only a part of the range,
+   * even when the average tenant has few rows. So it reads an index in order, and does not sort all rows of a large
+   * tenant.
    */
   #limit(rows: number): Fragment {
     return this.sql`limit (select ${rows}::bigint)`
   }
 
-  /** Returns the condition of all filters: true when they are the range of the index that is read. */
+  /**
+   * Returns the condition of all filters; just `true` when the range of the index that is read already meets all of
+   * them.
+   */
   #matches(indexed: string): Fragment {
     const sql = this.sql
     const { conditions, rangeKeys } = this.search
     if (rangeKeys?.every(key => key === indexed)) return sql`true`
     const all = conditions.map(condition => condition(sql)).reduce((one, other) => sql`${one} and ${other}`)
-    // A comparison with a null text is null.
+    // `is true`, because a comparison with a null text is null.
     return sql`(${all}) is true`
   }
 }

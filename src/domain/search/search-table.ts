@@ -11,9 +11,9 @@ import { Ranges, type SearchedTable } from './ranges.ts'
 import type { Search } from './search.ts'
 import { narrowestRange, type Reading, rareText } from './selectivity.ts'
 
-/** A table whose lists can be filtered and ordered. */
+/** The options of a table whose lists can be filtered and ordered. */
 interface SearchTableOptions<Row> extends SearchedTable {
-  /** The first part of the names of its statements: `voucher` for `voucher.search`. */
+  /** The first part of the names of the statements: `voucher` for `voucher.search`. */
   name: string
   row: RowCodec<Row>
 }
@@ -21,13 +21,13 @@ interface SearchTableOptions<Row> extends SearchedTable {
 export interface KeyedPage<Row> extends RecordPage<Row> {
   keys: ReadonlyMap<Row, string | null>
   /**
-   * The place where the page ends, when the list continues: the text of the value that orders the list (null for a row
-   * without a value), and the id. Its record may no longer exist.
+   * The position at which the page ends; null when the list ends with the page. `key` is the text of the value that
+   * orders the list (null for a row without a value). The record at the position may not match the filter.
    */
   end: { key: string | null; id: number } | null
 }
 
-/** The number of records of a list. */
+/** The number of records in a list, exact or as a lower bound. */
 export interface Count {
   count: number
   precision: 'EXACT' | 'AT_LEAST'
@@ -36,17 +36,17 @@ export interface Count {
 /** Reads filtered and ordered lists of one table. */
 export interface SearchTable<Row> {
   page(sql: RecordSql, search: Search, window: PageWindow): Promise<KeyedPage<Row>>
-  /** Counts the records of the whole list: the rows of the only range, or the rows that match. */
+  /** Counts the records of the whole list, up to `mostCandidates`. */
   count(sql: RecordSql, search: Search, updatedSince: Instant | null): Promise<Count>
 }
 
-/** The maximum number of rows of a list or of an index range that a page reads, and the highest count. */
+/** The maximum number of rows of a list or of an index range that a page reads; also the highest count. */
 export const mostCandidates = 5_000
 
-/** An index range with at most this many rows is read instead of the beginning of a list, which may be longer. */
+/** The maximum number of rows of an index range that is read before the beginning of the list is tried. */
 const fewCandidates = 1_500
 
-/** Adds the condition of `updatedSince`, which the index of the default order serves. */
+/** Returns the search with the condition of `updatedSince`, which the index of the default order serves. */
 function since(search: Search, updatedSince: Instant | null): Search {
   if (updatedSince === null) return search
   const where: Condition = sql => sql`updated_at >= ${parsedOnce(sql, updatedSince, 'timestamptz')}`
@@ -72,17 +72,19 @@ export function searchTable<Row extends { id: number }>({
   async function open(sql: RecordSql, unbounded: Search, window: PageWindow): Promise<Reading> {
     const search = since(unbounded, window.updatedSince)
     const owners = await readSearchedTenants(sql, search)
-    // A short list of several tenants is read as a whole, because a scan would end where the rows of one tenant end.
+    // Without another range, a short list of several tenants is read as a whole, because a scan would end at the last
+    // read row of one tenant.
     const all = owners.count > 1 && search.ranges.length === 0 ? [{ key: '', where: everything }] : search.ranges
     return { sql, name, search: { ...search, ranges: all }, owners, ranges: new Ranges(sql, searched, search, window) }
   }
 
   /**
-   * Returns the end of a statement that reads a page: its records as one text, and the places of all rows in the list.
+   * Returns the end of a statement that reads a page: the records of the page as one text, and the positions of all
+   * rows in the list.
    *
    * @param limit the number of records on the page
-   * @param page the relation of the rows that match, and of the last row of each list that was not read to its end
-   * @param more the SQL of one more column
+   * @param page the relation with the matching rows, and with the last row of each list that was not read to the end
+   * @param more the SQL of an additional column
    */
   const readPlaces = ({ sql, ranges }: Reading, limit: number, page: Fragment, more: Fragment): Fragment => sql`
     picked as materialized (
@@ -116,7 +118,10 @@ export function searchTable<Row extends { id: number }>({
     }
   }
 
-  /** Reads the page from the rows of an index that meet a condition; null for too many rows. */
+  /**
+   * Reads the page from the rows of an index that meet a condition; null when there are more than `mostCandidates`
+   * rows.
+   */
   async function readCandidates(reading: Reading, window: PageWindow, indexed: string, where: Condition) {
     const { sql, owners, ranges } = reading
     const between = ranges.between(sql`missing`, sql`sort_key`, sql`record_id`)
@@ -134,10 +139,12 @@ export function searchTable<Row extends { id: number }>({
   }
 
   /**
-   * Reads the page from the first rows in the list's order. With many tenants, it reads a few rows of each list, and
-   * more of the lists whose rows end first. The page ends where the rows of a longer list end.
+   * Reads the page from the first rows in the list's order. With many tenants, the statement first reads a few rows per
+   * list, and then more rows of the lists whose last read row comes first in the order. The page ends at the first row
+   * after which rows of its list were not read.
    *
-   * @param rows how many rows to read in all lists, about; 0 for the rows of one page, when all rows match
+   * @param rows the approximate number of rows to read in all lists together; 0 for the rows of one page, when all rows
+   * match
    */
   async function scan(reading: Reading, window: PageWindow, rows: number) {
     const { sql, owners, ranges } = reading
@@ -171,8 +178,8 @@ export function searchTable<Row extends { id: number }>({
   }
 
   return {
-    // By a text that few rows have; else by a range of few rows; else in the list's order, and when that does not fill the
-    // page, by a range of more rows.
+    // Reads by a text that few rows have; otherwise by a range of few rows; otherwise in the order of the list. When
+    // this does not fill the page, reads by a range of more rows.
     async page(sql, unbounded, window) {
       const reading = await open(sql, unbounded, window)
       const { search, owners } = reading
@@ -180,12 +187,12 @@ export function searchTable<Row extends { id: number }>({
         return { ...toPage<Row>(window, [], false), serverTime: await readServerTime(sql), keys: new Map(), end: null }
       }
       const isOne = owners.count === 1
-      // The price of such a page covers only these rows (`costOfSearch`).
+      // The cost of such a page in quota units covers only this read (`costOfSearch`).
       if (search.isServed && !isOne) return scan(reading, window, 0)
       const text = await rareText(reading)
       const byText = text && (await readCandidates(reading, window, 'texts', text))
       if (byText) return byText
-      // With one tenant, this range is the beginning of the list.
+      // With one tenant, the range of the order's own index is the same as the beginning of the list.
       const isCounted = (key: string) => !isOne || key !== search.order.key
       const narrow = await narrowestRange(reading, isCounted, mostCandidates)
       const readRange = () => narrow && readCandidates(reading, window, narrow.key, narrow.where)

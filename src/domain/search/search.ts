@@ -1,4 +1,4 @@
-/** The request for a list, without its page: a filter, an order, the tenants below. */
+/** Reads the arguments of a filtered or ordered list, except the arguments of the page. */
 import { createHash } from 'node:crypto'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
@@ -7,14 +7,14 @@ import type { Condition, FilterConditions, FilterField, ReportError } from './fi
 import type { SearchedWords } from './matched-fields.ts'
 import type { Direction, Order } from './order.ts'
 
-/** The filters and orders of a resource, from which the inputs of the schema are derived. */
+/** The filters and orders of a resource. The input types of the GraphQL schema are derived from them. */
 export interface SearchDescription {
   readonly filters: Readonly<Record<string, FilterField>>
   readonly orders: Readonly<Record<string, Order>>
   readonly defaultOrder: Order
 }
 
-/** The arguments of a list, as the schema passes them, with references for records. */
+/** The arguments of a list, as the GraphQL schema passes them: records are references. */
 export interface SearchArguments {
   filter?: Readonly<Record<string, unknown>> | null | undefined
   orderBy?: { field: string; direction?: Direction | null | undefined } | null | undefined
@@ -24,38 +24,40 @@ export interface SearchArguments {
 
 /** A list that is filtered, ordered, or has the records of several tenants. */
 export interface Search extends Required<Pick<FilterConditions, 'ranges' | 'textConditions' | 'searchesPersonalData'>> {
-  /** The list that cursors belong to, identified by its filter, its order and its tenants. */
+  /** The identity of the list for cursors, which depends on the filter, the order and the tenants. */
   list: ListIdentity
   tenantId: number
-  /** The token whose granted tenants below the tenant are included; null when only the tenant itself is included. */
+  /**
+   * The token whose grants decide which tenants below `tenantId` are included; null when only the tenant itself is
+   * included.
+   */
   descendantsOf: Token | null
   conditions: readonly Condition[]
   /** The keys of the ranges when all conditions are ranges; null when a condition is not a range. */
   rangeKeys: readonly string[] | null
-  /** The condition that the index of the order serves. */
+  /** The condition that the index of the order serves; undefined when there is none. */
   served: Condition | undefined
   words: SearchedWords | null
   order: Order
   descending: boolean
-  /** True when the rows that match are one range of the order's index at each tenant. */
+  /** True when the matching rows are one range per tenant of the order's index. */
   isServed: boolean
 }
 
 /**
- * Returns whether the arguments ask for a search: a filter, an order or the tenants below, and not only the list of one
- * tenant.
+ * Returns true for arguments with a filter, an order or the tenants below, and false for the plain list of one tenant.
  */
 export const isSearch = (args: SearchArguments): boolean =>
   args.withDescendants === true || !!args.orderBy || givenNames(args).length > 0
 
 /**
- * The quota units of a page, and the additional units: for a text, for several tenants whose rows must be filtered, and
- * for a text at several tenants. A unit stands for at most 41 ms of PostgreSQL, so that 120 units take 5 s (R31), as
- * `npm run bench -- searches` measures.
+ * The quota units of a page, and the additional units: for a text search, for several tenants whose rows must be
+ * filtered, and for a text search at several tenants. One unit stands for at most 41 ms of PostgreSQL, so that 120
+ * units take at most 5 s (R31). `npm run bench -- searches` measures this.
  */
 const unitsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 
-/** Returns the cost of a page of such a list in quota units (R28). */
+/** Returns the cost of a page of a search, in quota units (R28). */
 export function costOfSearch(description: SearchDescription, args: SearchArguments): number {
   const searches = givenNames(args).some(name => description.filters[name]?.textFields)
   const ofMany = args.withDescendants === true
@@ -73,7 +75,7 @@ const givenNames = ({ filter }: SearchArguments): string[] =>
 const orderOf = ({ orders, defaultOrder }: SearchDescription, { orderBy }: SearchArguments): Order =>
   (orderBy && orders[orderBy.field]) ?? defaultOrder
 
-/** Returns whether the index of the order serves the whole filter, and `updatedSince`, by one range of each tenant. */
+/** Returns whether one range per tenant of the order's index serves the whole filter and `updatedSince`. */
 function isServed(description: SearchDescription, args: SearchArguments): boolean {
   const { key } = orderOf(description, args)
   return (
@@ -85,7 +87,7 @@ function isServed(description: SearchDescription, args: SearchArguments): boolea
 /**
  * Reads the filter and the order of a list.
  *
- * @param token its grants decide which tenants below belong to the list
+ * @param token its grants decide which tenants below the tenant belong to the list
  * @param transportErrors errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `filter.…` and `orderBy`
  */
@@ -139,7 +141,7 @@ export function readSearch(
 const andCondition = (one: Condition | undefined, other: Condition): Condition =>
   one ? sql => sql`${one(sql)} and ${other(sql)}` : other
 
-/** Returns a text that identifies the filter, the order and the tenants. */
+/** Returns a hash that identifies the filter, the order and the choice of tenants. */
 function digest({ filter, orderBy, withDescendants }: SearchArguments, names: readonly string[]): string {
   const given = names.map(name => canonical(filter?.[name]))
   const text = JSON.stringify([given, orderBy?.field, orderBy?.direction ?? 'ASC', withDescendants === true])

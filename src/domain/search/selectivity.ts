@@ -1,4 +1,4 @@
-/** Finds the conditions of a search that few rows meet, so that an index is read instead of the list. */
+/** Finds conditions of a search that few rows meet, so that the search reads an index and not the list. */
 import type { RecordSql } from '../../db/sql.ts'
 import { withoutPreparing } from '../../db/statement/statement.ts'
 import type { Condition, IndexRange } from './field.ts'
@@ -6,22 +6,22 @@ import type { Owners } from './owners.ts'
 import type { Ranges } from './ranges.ts'
 import type { Search } from './search.ts'
 
-/** The number of latest rows that show how common each text condition is. */
+/** The number of rows of the sample: the latest rows, which show how common each text condition is. */
 const sampleSize = 100
 
 /**
- * The maximum number of sample rows for which a condition is looked up: PostgreSQL reads all index rows of a condition
- * before it returns the first.
+ * The maximum number of sample rows that meet a rare condition. A common condition is not looked up in the index,
+ * because PostgreSQL reads all its index rows before it returns the first row.
  */
 const maxMatches = sampleSize / 20
 
 /**
- * The maximum number of text conditions that are looked up at a single tenant, and at each of several: each condition
- * searches the index.
+ * The maximum number of text conditions that are looked up: `ofOne` for a single tenant, `ofEach` for each of several
+ * tenants. There is a maximum because each condition costs a search of the index.
  */
 const maxConditions = { ofOne: 6, ofEach: 2 }
 
-/** The maximum number of tenants at which text conditions are looked up, which takes 0.2 ms for each tenant. */
+/** The maximum number of tenants at which text conditions are looked up. A lookup takes 0.2 ms per tenant. */
 const maxTenants = 1_000
 
 export interface Reading {
@@ -34,11 +34,11 @@ export interface Reading {
 }
 
 /**
- * Counts the rows of index ranges.
+ * Counts the rows of index ranges, and returns the smallest range.
  *
  * @param isCounted returns whether the range of a key is counted
- * @param most the number of rows above which a range is not counted further
- * @returns the smallest range; null when all ranges have more rows
+ * @param most the number of rows at which the count of a range stops
+ * @returns the smallest range; null when all ranges have more than `most` rows
  */
 export async function narrowestRange(
   { sql, name, search, owners, ranges }: Reading,
@@ -60,7 +60,7 @@ export async function narrowestRange(
   return smallest && smallest.size <= most ? smallest : null
 }
 
-/** Returns the condition of the rarest trigrams of the text that is searched; null when none is rare. */
+/** Returns the condition of the rarest trigrams of the searched text; null when no trigram is rare. */
 export async function rareText({ sql, name, search, owners, ranges }: Reading): Promise<Condition | null> {
   const { textConditions } = search
   const { relation, count } = owners

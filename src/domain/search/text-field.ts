@@ -7,23 +7,23 @@ import type { TextField } from './matched-fields.ts'
 
 const separator = new RegExp(`${invisible}+`)
 
-/** The maximum length of a text that is searched, in characters, and its maximum number of words. */
+/** The maximum number of characters, and of words, in the text of a search. */
 const longest = { characters: 200, words: 10 }
 
-/** The maximum number of trigrams of a text that are considered for its index. */
+/** The maximum number of trigrams of a text that are tried for the trigram index. */
 const maxTrigrams = 24
 
 interface SearchedText {
-  /** The SQL expression of the folded text. It must equal the expression of the trigram index. */
+  /** The SQL expression of the folded text. The expression must equal the expression of the trigram index. */
   expression: string
   fields: Readonly<Record<string, TextField>>
-  /** The permission that shows the text in v1, when it has names or addresses of persons (R32). */
+  /** The permission without which v1 does not show the text, because it has names or addresses of persons (R32). */
   permission?: Permission
 }
 
 /**
- * Returns a field that selects the rows whose texts contain all words of a text, in any case (`gateway.has_word`).
- * Texts whose permission the token lacks are not searched.
+ * Returns a filter field for the rows whose texts contain all words of a text, in upper or lower case
+ * (`gateway.has_word`). The filter does not search texts for which the token does not have the permission.
  */
 export const searchedText = (description: string, ...texts: readonly SearchedText[]): FilterField => ({
   kind: 'text',
@@ -60,8 +60,8 @@ const fieldsOf = (texts: readonly SearchedText[]): Readonly<Record<string, TextF
   Object.fromEntries(texts.flatMap(({ fields }) => Object.entries(fields)))
 
 /**
- * Returns the trigrams of the words, of ASCII letters and digits: the index finds exactly the rows that match them.
- * Which other characters are letters depends on the database.
+ * Returns the trigrams of the words that consist only of ASCII letters and digits, because for these the index finds
+ * exactly the matching rows. For other characters, the database decides whether a character is a letter.
  */
 function trigramsOf(words: readonly string[]): string[] {
   const runs =
@@ -76,7 +76,7 @@ function trigramsOf(words: readonly string[]): string[] {
 
 /**
  * Returns a pattern that the planner does not know. The planner assumes that an unknown pattern is rare, and uses the
- * trigram index. If it knew that a trigram is common, it would read the table instead, even at a tenant without a
+ * trigram index. If the planner knew that a trigram is common, it would read the table, even at a tenant without a
  * matching row.
  */
 const hideFromPlanner = (sql: RecordSql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`
