@@ -10,11 +10,12 @@ export const visibleCharacter = new RegExp(`[^${invisible.slice(1)}`)
 
 const isInvisible = new RegExp(invisible)
 
-/** Returns a text without the invisible characters at both ends (R27); empty when it has no others. */
+/** Returns a text without the invisible characters at both ends (R27); empty when all characters are invisible. */
 export function trimInvisible(text: string): string {
   const start = text.search(visibleCharacter)
   if (start < 0) return ''
-  // This is a loop, because a regular expression for the end would start a match at each invisible character.
+  // Searches the end with a loop, because a regular expression would start a match at each invisible character of the
+  // text.
   let end = text.length
   while (isInvisible.test(text.charAt(end - 1))) end--
   return text.slice(start, end)

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto'
 
-/** Returns the SHA-256 of a secret, the only form that is stored. Secrets are random and long: they need no salt. */
+/**
+ * Returns the SHA-256 of a secret. The database stores only this hash. It needs no salt, because secrets are random and
+ * long.
+ */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()

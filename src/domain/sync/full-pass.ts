@@ -1,20 +1,20 @@
 /**
- * Rejects copies that cannot be brought up to date: their clients have to read all lists again
- * (`sql/functions/sync-state`).
+ * Finds out whether a client's copy can still be brought up to date. Otherwise the client needs a full pass: it has to
+ * read all lists again (`sql/functions/sync-state`).
  */
 import type { Sql } from '../../db/sql.ts'
 import { badInput } from '../errors.ts'
 import type { Instant } from '../value/instant.ts'
 
-/** Shows a client whether its copy can be brought up to date. */
+/** The state from which a client sees whether its copy can be brought up to date. */
 export interface SyncState {
-  /** Grows each time that all copies have to be rebuilt. */
+  /** Increases each time that all clients need a full pass. */
   epoch: number
-  /** From this instant on, the removals are complete; null when no removal was ever purged. */
+  /** The instant from which on the removals are complete; null when no removal was ever purged. */
   removalsCompleteSince: Instant | null
 }
 
-/** Reads the state. Call it after the statement of the page: see `requireCompleteRemovals`. */
+/** Reads the state. Call this function after the statement of the page (see `requireCompleteRemovals`). */
 export async function readSyncState(sql: Sql): Promise<SyncState> {
   const [state] = await sql<SyncState[]>`
     select /* sync_state.read */ epoch,
@@ -25,12 +25,12 @@ export async function readSyncState(sql: Sql): Promise<SyncState> {
 }
 
 /**
- * Rejects an answer to a client that resumes from before the removals are complete.
+ * Throws when a client resumes from an instant at which the removals are not complete.
  *
  * @param since the instant from which the client resumes
- * @param argument the argument that has the instant
- * @param state read after the page's statement. A purge between the two reads may cause a needless full pass, but a
- *   state from before the page would not show a purge that deleted removals of the page.
+ * @param argument the name of the argument with the instant
+ * @param state the state, read after the page's statement. With a purge between the two reads, the full pass may be
+ * needless. But a state from before the page would not show a purge that deleted removals of the page.
  * @throws `BAD_USER_INPUT` with an error of the argument
  */
 export function requireCompleteRemovals(
@@ -48,10 +48,10 @@ export function requireCompleteRemovals(
 }
 
 /**
- * Compares the database server with the recorded one, and requires a full pass when it was replaced, like the check of
- * each new connection (`src/db/connection/session.ts`). Only one instance reports it.
+ * Compares the database server with the recorded server. When the server was replaced, requires a full pass of all
+ * copies, like the check of each new connection (`src/db/connection/session.ts`). Only one instance reports the change.
  *
- * @returns the identity of the former server when a change was not reported yet; otherwise null
+ * @returns the identity of the former server when there is a change that no instance has reported; otherwise null
  */
 export async function reportServerChange(sql: Sql): Promise<string | null> {
   const [row] = await sql<[{ former: string | null }]>`

@@ -4,14 +4,14 @@ import { GatewayError } from '../errors.ts'
 import type { Instant } from '../value/instant.ts'
 
 /**
- * Returns the SQL of the last step's stamp, as the statement's snapshot shows it (R34). Waiting changes get later
- * stamps. The stamp is null during the first fill, when records are missing.
+ * Returns the SQL of the stamp of the last step that the statement's snapshot shows (R34). Changes that no step has
+ * taken get later stamps. The stamp is null during the first fill, because records are still missing.
  */
 export const lastStamp = (sql: RecordSql): Fragment => sql`
   (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)`
 
 /**
- * Reads the value of `lastStamp`.
+ * Converts the value of `lastStamp` in a raw row to an instant.
  *
  * @throws `UNAVAILABLE` during the first fill
  */
@@ -20,13 +20,17 @@ export function toServerTime(bytes: Buffer | null | undefined): Instant {
   return columnCodecs.instant.decode(bytes, 0, bytes.length)
 }
 
-/** Returns the instant up to which a statement that begins now shows all steps. @throws `UNAVAILABLE` during the first fill */
+/**
+ * Returns the stamp of the last step. Any statement after this call shows at least the changes up to this stamp.
+ *
+ * @throws `UNAVAILABLE` during the first fill
+ */
 export async function readServerTime(sql: RecordSql): Promise<Instant> {
   const [row] = await sql`select /* server_time.read */ ${lastStamp(sql)}`.raw()
   return toServerTime(row?.[0])
 }
 
-/** Returns the error of a read during the first fill. */
+/** Returns the error `UNAVAILABLE` of a read during the first fill. */
 export const firstFillError = (): GatewayError =>
   new GatewayError('UNAVAILABLE', 'The records are being written for the first time. Try again in a minute.', {
     retryAfter: 60,

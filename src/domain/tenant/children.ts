@@ -1,4 +1,4 @@
-/** The tenants directly below a tenant that a token is authorised for, by name. */
+/** Reads the tenants directly below a tenant, in the order of their names, as far as a token is authorised for them. */
 import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { type PageWindow, type RecordPage, readFromBothEnds, rowOrderCondition, toPage } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
@@ -7,8 +7,8 @@ import { grantedBy } from './granted.ts'
 import { byName, type Tenant, tenantRow } from './tenant.ts'
 
 /**
- * A page of the tenants directly below a tenant. The tenants in its cursors bound the page, at their present places in
- * the list.
+ * A request for a page of the tenants directly below a tenant. The page is between the current positions of the tenants
+ * in its cursors.
  */
 export interface ChildrenRequest {
   parentId: number
@@ -16,9 +16,9 @@ export interface ChildrenRequest {
 }
 
 /**
- * Returns the parts that the statements share, for parents that the token is authorised for (R21): `below_grant` has
- * the parents that a grant includes with all tenants below, and `isVisible` is the condition for a tenant below a
- * parent of `wanted`.
+ * Returns SQL that the statements share, for parents that the token is authorised for (R21). The relation `below_grant`
+ * has the parents whose descendants a grant includes. `isVisible` is the condition that a token is authorised for a
+ * tenant below a parent of `wanted`.
  */
 function visibleBelow(sql: RecordSql, token: Token, parentIds: readonly number[]) {
   const { named, withDescendants } = grantedBy(token)
@@ -36,8 +36,8 @@ function visibleBelow(sql: RecordSql, token: Token, parentIds: readonly number[]
 }
 
 /**
- * Reads pages in the order of `byName`, then `id`; pages from the starts of lists and pages from the ends take one
- * statement each. A cursor of a deleted tenant is ignored.
+ * Reads pages in the order of `byName`, then `id`; one statement reads the pages from the starts of lists, another the
+ * pages from the ends. A cursor of a deleted tenant is ignored.
  */
 export async function listChildTenants(
   sql: RecordSql,
@@ -71,7 +71,10 @@ export async function listChildTenants(
   })
 }
 
-/** Counts the children of each tenant that the token may access, in the order of `parentIds`. */
+/**
+ * Counts the tenants directly below each parent for which the token is authorised. Results are in the order of
+ * `parentIds`.
+ */
 export async function countChildTenants(sql: RecordSql, token: Token, parentIds: readonly number[]): Promise<number[]> {
   const { parents, grants, isVisible } = visibleBelow(sql, token, parentIds)
   const rows = await sql<{ count: number }[]>`

@@ -2,8 +2,8 @@ import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { Token } from '../token/token.ts'
 
 /**
- * Returns two arrays as texts: the tenants that a token's grants name, and the tenants whose grants include all tenants
- * below (R21).
+ * Returns two PostgreSQL arrays as texts: the ids of all tenants that a token's grants name, and the ids of those whose
+ * grants include all tenants below (R21).
  */
 export function grantedBy(token: Token): { named: string; withDescendants: string } {
   const named = token.tenants.map(grant => grant.tenantId)
@@ -12,12 +12,12 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
 }
 
 /**
- * Returns the relation `visible(id, top)` of the tenants that a token is granted (R21). It belongs after `with
- * recursive`. Only this function walks down the tree. `union` ends the walk in a loop.
+ * Returns the relation `visible(id, top)` of the tenants for which a token is authorised (R21), for a `with recursive`.
+ * No other function walks down the tree. `union` ends the walk when the tree has a loop.
  *
- * @param highest only this tenant and the tenants below it, each once. `top` is then the highest tenant on the way down
- *   whose grant includes all below, null for a tenant that is granted without the tenants below it. With null all
- *   tenants, without tops
+ * @param highest the tenant at which the walk begins; each tenant is then in the relation once, and `top` is its
+ * highest ancestor whose grant includes all tenants below (null without such an ancestor). Null for all tenants of the
+ * token, without `top`
  */
 export function visibleTenants(sql: RecordSql, token: Token, highest: number | null): Fragment {
   const { named, withDescendants } = grantedBy(token)
@@ -28,7 +28,7 @@ export function visibleTenants(sql: RecordSql, token: Token, highest: number | n
           sql`id = ${highest}::bigint`,
           sql`case when (select path from gateway.tenant_path where tenant_id = id) && ${withDescendants}::text::bigint[] then id end`,
         ]
-  // Relations, because PostgreSQL would parse the text of an array again for each tenant.
+  // The arrays are relations, because PostgreSQL would otherwise parse the text of an array again for each tenant.
   return sql`
     whole as materialized (
       select unnest(${withDescendants}::text::bigint[]) as id

@@ -21,18 +21,21 @@ export const tenantColumns = {
 /** An organisation unit that can have a parent (contract, operation 1). */
 export type Tenant = RowOf<typeof tenantColumns>
 
-/** The list of the tenants that a token is authorised for. */
+/** The identity of the list of the tenants for which a token is authorised, for its cursors. */
 export const tenantList: ListIdentity = { name: 'tenants' }
 
 /** The order of the tenants directly below a tenant. */
 export const byName: RowOrder = { table: 'gateway.tenant', key: 'gateway.text_order(name) collate "C"' }
 
-/** Returns the list of the tenants directly below a tenant. */
+/** Returns the identity of the list of the tenants directly below a tenant, for its cursors. */
 export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })
 
 export const tenantRow = rowCodec<Tenant>(tenantColumns)
 
-/** Tenants as records. A tenant has left the list when the token no longer has a grant of it or of an ancestor. */
+/**
+ * Tenants as records. A tenant is absent from the list when the token has no grant of it, and no grant with descendants
+ * of an ancestor.
+ */
 export const tenantRecords = {
   noun: 'tenant',
   permissions: [],
@@ -47,7 +50,7 @@ export const tenantRecords = {
 
 /** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
 export async function listTenants(sql: RecordSql, token: Token, window: PageWindow): Promise<RecordPage<Tenant>> {
-  // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, instead of a join and a sort.
+  // With `is true`, PostgreSQL reads the list in its order and looks each tenant up; otherwise it would join and sort.
   const [found] = await sql`
     with /* tenant.list */ recursive ${visibleTenants(sql, token, null)}
     select string_agg(row, ''), ${lastStamp(sql)} from (
@@ -58,9 +61,9 @@ export async function listTenants(sql: RecordSql, token: Token, window: PageWind
 }
 
 /**
- * Counts the tenants of the whole list.
+ * Counts the tenants for which a token is authorised.
  *
- * @param updatedSince counts the tenants that were updated at or after this instant; null counts all
+ * @param updatedSince counts only the tenants that were updated at or after this instant; null counts all tenants
  */
 export async function countGrantedTenants(sql: RecordSql, token: Token, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
@@ -70,7 +73,10 @@ export async function countGrantedTenants(sql: RecordSql, token: Token, updatedS
   return row?.count ?? 0
 }
 
-/** Returns the tenants with the ids, in their order; null where there is none. The caller has checked the grants. */
+/**
+ * Returns the tenants with the ids, in the order of the ids; null for an id without a tenant. The caller must have
+ * checked the grants.
+ */
 export async function findTenants(sql: RecordSql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`
     select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')
@@ -79,7 +85,9 @@ export async function findTenants(sql: RecordSql, ids: readonly number[]): Promi
   return ids.map(id => found.get(id) ?? null)
 }
 
-/** Returns the calendar days at tenants, `YYYY-MM-DD`, in the order of the ids; null where there is no tenant. */
+/**
+ * Returns the current calendar days at tenants, `YYYY-MM-DD`, in the order of the ids; null for an id without a tenant.
+ */
 export async function findDays(sql: RecordSql, ids: readonly number[]): Promise<(string | null)[]> {
   const rows = await sql<{ id: number; today: string }[]>`
     select /* tenant.days */ tenant.id, (now() at time zone gateway.time_zone(time_zone))::date as today

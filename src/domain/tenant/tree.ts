@@ -1,12 +1,12 @@
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { parseIdentifier } from '../value/identifier.ts'
 
-/** A tenant with its place in the tree. */
+/** A tenant with its position in the tree. */
 export interface PlacedTenant {
   id: number
   name: string
   subdomain: string | null
-  /** The names of its ancestors, root first. */
+  /** The names of the tenant's ancestors, the root first. */
   above: string[]
 }
 
@@ -14,10 +14,13 @@ interface FoundTenant extends PlacedTenant {
   hasChildren: boolean
 }
 
-/** A search by part of the name or subdomain, or by the id; without a text, for the tenants directly below one. */
+/**
+ * A search for tenants by a part of the name or subdomain, or by the id. With an empty text, a search for the tenants
+ * directly below `parentId`.
+ */
 export interface TenantSearch {
   text: string
-  /** Null for the tenants without a parent. */
+  /** Used only with an empty text; null finds the tenants without a parent. */
   parentId: number | null
 }
 
@@ -25,33 +28,33 @@ interface TenantMatches {
   /** The first matches. */
   tenants: FoundTenant[]
   count: number
-  /** The number of matches that are not chosen. */
+  /** The number of matches that the administrator has not chosen yet. */
   unchosen: number
 }
 
 const matchesLength = 30
 
-/** Returns the names of the ancestors of the tenant of the relation `tenant`, as a column. */
+/** Returns the SQL of the column `above`: the names of the ancestors of a row of the relation `tenant`. */
 const ancestorNames = (sql: Sql) => sql`
   array_to_json(array(
     select ancestor.name
     from gateway.tenant_path, unnest(path) with ordinality as place(id, step) join gateway.tenant ancestor using (id)
     where tenant_path.tenant_id = tenant.id and step > 1 order by step desc)) as above`
 
-/** Returns the existing tenants with these ids, by name. */
+/** Returns the tenants with these ids, sorted by name. Ids without a tenant are left out. */
 export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<PlacedTenant[]> {
   return sql<PlacedTenant[]>`
     select /* tenant_tree.place */ id, name, subdomain, ${ancestorNames(sql)} from gateway.tenant
     where id = any(${arrayText(ids)}::text::bigint[]) order by gateway.text_order(name) collate "C", id`
 }
 
-/** Returns the condition for the tenants that a search finds, in upper or lower case. */
+/** Returns the condition that a search finds a tenant. Upper and lower case are equal. */
 function isFound(sql: Sql, { text, parentId }: TenantSearch) {
   if (text === '') return parentId === null ? sql`parent_id is null` : sql`parent_id = ${parentId}`
   return sql`(id = ${parseIdentifier(text)} or gateway.has_text(name, ${text}) or gateway.has_text(subdomain, ${text}))`
 }
 
-/** Finds tenants. Tenants whose name begins with the text come first. */
+/** Finds tenants. The tenant with the id comes first, then tenants whose names begin with the text. */
 export async function searchTenants(sql: Sql, search: TenantSearch, chosen: readonly number[]): Promise<TenantMatches> {
   const { text } = search
   const rows = await sql<(FoundTenant & { count: number; unchosen: number })[]>`

@@ -9,22 +9,25 @@ export interface Caller {
   address: string
   /** The id of the request, which the response returns (R17). */
   requestId: string
-  /** The token's own rate limit, or the default. */
+  /** The rate limit of the token, or the default of the service; and the counter of the calls. */
   rate: RateBudget
-  /** The token and the address, whose requests share a rate window (R28). */
+  /** Identifies the rate window: the token and the IP address, whose requests share the window (R28). */
   rateKey: string
-  /** The rate window, after the last quota unit of the request was counted. */
+  /** The state of the rate window after the last count of this request. */
   window: RateWindow
-  /** Returns true while the caller waits: the answer has not been given, and the connection is open. */
+  /** Returns true while the connection is open and no answer has been sent. */
   isWaiting: () => boolean
-  /** The quota units of the request's fields. The authentication has already counted the first unit. */
+  /**
+   * The number of quota units of the fields that the request has run. The authentication has already counted the first
+   * unit.
+   */
   cost: number
-  /** The part of the cost that exceeded the rate limit. */
+  /** The part of the cost that exceeded the rate limit, in quota units. */
   rejectedCost: number
   /** The maximum cost of the request in quota units, estimated before it runs; at least 1. */
   requestedCost: number
-  /** Resolves when the pending quota units are counted; undefined when there are none. */
+  /** Resolves when the pending quota units are counted; undefined when no units are pending. */
   counting?: Promise<unknown> | undefined
-  /** The first tenant that a field of the request names. */
+  /** The id of the first tenant that a field of the request names. */
   tenantId?: number
 }

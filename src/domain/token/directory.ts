@@ -10,7 +10,10 @@ export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unk
 
 export type TokenDirectory = ReturnType<typeof createTokenDirectory>
 
-/** The greatest age of a cached token, in milliseconds: every instance rejects a revoked or expired token within a second. */
+/**
+ * The maximum age of a cached token, in milliseconds. So each instance rejects a revoked or expired token within a
+ * second.
+ */
 const tokenLifetime = 500
 
 /** Creates the directory that looks up tokens by their secrets, and records their use. All requests share it. */
@@ -21,8 +24,8 @@ export function createTokenDirectory(sql: Pool) {
     rows => saveUses(sql.background, rows),
   )
   /**
-   * Looks up a secret without a statement: returns a cached token, or `unknown` for a text that cannot be a secret;
-   * otherwise null.
+   * Looks up a secret without a statement. Returns a cached token, or `unknown` for a text that cannot be a secret;
+   * null when only a statement can find the token.
    */
   function peek(secret: string): TokenLookup | null {
     const cached = tokens.peek(secret)
@@ -33,11 +36,11 @@ export function createTokenDirectory(sql: Pool) {
     peek,
     /** Looks up a secret; returns no promise when its token is cached. */
     find: (secret: string): TokenLookup | Promise<TokenLookup> => peek(secret) ?? tokens.load(secret).then(toLookup),
-    /** Records that a token was used at this moment; costs no statement. */
+    /** Records in memory that a token is used now; sends no statement. */
     recordUse(token: Token, address: string): void {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })
     },
-    /** Saves the last uses. After a failure they are kept for the next call. */
+    /** Saves the last uses. After a failure, the uses are kept for the next call. */
     saveUse: uses.flush,
   }
 }
@@ -49,8 +52,8 @@ interface TokenUse {
   address: string
 }
 
-// Tokens are locked in one order, so that instances do not deadlock. The use of a token also counts as use of its
-// session.
+// All instances lock the tokens in the order of the ids, so that no deadlock occurs. The use of a token also counts as
+// a use of its session.
 const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
   with /* token.save_use */ used as (
     select token.id, used.at, used.address

@@ -25,7 +25,7 @@ export function checkTokenInput(input: TokenInput): FieldErrors {
   return fieldErrors
 }
 
-/** Returns the input with trimmed texts, and each tenant and permission once, in a fixed order. */
+/** Returns the input with trimmed texts. The tenants and the permissions have no duplicates, and a fixed order. */
 export function normalizeTokenInput(input: TokenInput): TokenInput {
   const grants = new Map<number, boolean>()
   for (const { tenantId, withDescendants } of input.tenants) {

@@ -8,17 +8,17 @@ import { getToken, type TenantGrant, tokenStatus } from './token.ts'
 
 type NewToken = TokenInput & {
   expiresAt: Date | null
-  /** The id of the session; the token ends when the session ends. */
+  /** The id of an administrator's session. The token ends when the session ends. */
   sessionId?: string
 }
 
 const unknownTenants = (ids: string | null) => badInput({ tenants: [`No such tenant: ${ids}.`] })
 
 /**
- * Returns two relations: the grants as `wanted(tenant_id, with_descendants)`, and `unknown(tenant_id)` of missing
- * tenants.
+ * Returns two relations: `wanted(tenant_id, with_descendants)` of the grants, and `unknown(tenant_id)` of the tenants
+ * in the grants that do not exist.
  *
- * @param holder a token that may keep its grants of absent tenants
+ * @param holder the id of a token that may keep its existing grants of absent tenants; null for a new token
  */
 const wantedGrants = (sql: Sql, tenants: TenantGrant[], holder: number | null) => sql`
   wanted as (
@@ -31,7 +31,7 @@ const wantedGrants = (sql: Sql, tenants: TenantGrant[], holder: number | null) =
                       where held.token_id = ${holder}::bigint and held.tenant_id = wanted.tenant_id)
   )`
 
-/** A new token. Its secret is not stored, and cannot be read again. */
+/** A new token. The database does not store the secret, so nobody can read the secret again. */
 export interface CreatedToken {
   id: number
   secret: string
@@ -43,7 +43,7 @@ export interface AlreadyCreated {
   secret: null
 }
 
-/** Returns the token that was created with the idempotency key, or null. */
+/** Returns the token that an earlier call with the idempotency key has created, or null. */
 export async function findCreatedToken(sql: Sql, idempotencyKey: string | undefined): Promise<AlreadyCreated | null> {
   if (idempotencyKey === undefined) return null
   const [token] = await sql<{ id: number }[]>`
@@ -54,8 +54,8 @@ export async function findCreatedToken(sql: Sql, idempotencyKey: string | undefi
 /**
  * Creates a token.
  *
- * @param token its `expiresAt` is null for a token without an end
- * @param idempotencyKey all calls with the same key, at all instances, create one token
+ * @param token the properties of the token; `expiresAt` is null for a token that never expires
+ * @param idempotencyKey all calls with the same key, at all instances, create only one token
  * @throws `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
  */
 export function createToken(sql: Sql, actor: Actor, token: NewToken): Promise<CreatedToken>
@@ -101,16 +101,16 @@ export async function createToken(
   throw unknownTenants(created.unknown)
 }
 
-/** Returns the error of `expiresAt` when it is not in the future. */
+/** Returns an error of `expiresAt` when it is not in the future; otherwise no error. */
 export const checkExpiry = (expiresAt: Date | null) =>
   expiresAt !== null && !(expiresAt.getTime() > Date.now()) ? { expiresAt: ['Give a time in the future.'] } : {}
 
 /**
  * Changes the properties of a token. All instances apply the change within a second.
  *
- * @param revision the revision of the token that the edit was made from; null matches none
+ * @param revision the revision on which the edit is based; null matches no revision
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
- *   when the token has changed since, or is not active
+ * when the token has another revision or is not active
  */
 export async function editToken(
   sql: Sql,
@@ -158,7 +158,7 @@ export async function editToken(
 const inputNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
 
 /**
- * Revokes a token: all instances reject it within a second. Revoking a revoked token changes nothing.
+ * Revokes a token: all instances reject it within a second. The revocation of a revoked token changes nothing.
  *
  * @throws `NOT_FOUND`
  */

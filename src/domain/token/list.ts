@@ -7,16 +7,16 @@ import { isExpired, recordColumns, sessionEnded, type TokenRecord } from './toke
 /** The states by which tokens can be listed. An active token is neither expired nor revoked. */
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
 
-/** The state of a token. `unused` and `expiring` tokens are active: they were never used, or end within 14 days. */
+/** The state of a token. `unused`: active and never used. `expiring`: active, and ends within 14 days. */
 type TokenState = (typeof tokenStates)[number]
 
 /** Filters of the list of tokens; a token must match all of them. */
 interface TokenFilter {
-  /** Part of the name, the contact, the creator or the hint, in any case. */
+  /** A part of the name, the contact, the creator or the hint of a secret, in upper or lower case. */
   search?: string
   state?: TokenState
   permission?: Permission
-  /** A tenant that the token may access: its id, or part of its name, in any case. */
+  /** A tenant for which the token is authorised: the id, or a part of the name in upper or lower case. */
   tenant?: string
 }
 
@@ -37,12 +37,12 @@ export type TokenOrder = keyof typeof orders
 /** Returns whether the list can be ordered by this name. */
 export const isTokenOrder = (name: string): name is TokenOrder => Object.hasOwn(orders, name)
 
-/** A window of the list, its filter and its order. */
+/** The window, the filter and the order of a list. */
 export interface TokenListing extends RowWindow {
   filter?: TokenFilter
   /** Default: `created`. */
   order?: TokenOrder
-  /** Default: descending, the newest first. */
+  /** The direction of the order; default: descending, the newest first. */
   ascending?: boolean
 }
 
@@ -58,7 +58,7 @@ function conditionsOf(sql: Sql): Record<TokenState, Fragment> {
   }
 }
 
-/** Returns a page of tokens, with revoked and expired ones unless the filter names a state. */
+/** Returns a page of tokens. Without a state in the filter, the list includes revoked and expired tokens. */
 export async function listTokens(
   sql: Sql,
   { filter = {}, order = 'created', ascending = false, ...window }: TokenListing,
@@ -76,7 +76,7 @@ export async function listTokens(
   return toPage(window, found)
 }
 
-/** Returns the number of active tokens that were never used, and of active tokens that end within 14 days. */
+/** Returns two numbers: of active tokens that were never used, and of active tokens that end within 14 days. */
 export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; expiring: number }> {
   const { unused, expiring } = conditionsOf(sql)
   const [counts] = await sql<[{ unused: number; expiring: number }]>`
@@ -88,8 +88,8 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
 }
 
 /**
- * Selects the ids of tokens with a grant for a matching tenant, or for an ancestor with its descendants. An absent
- * tenant matches only by its id.
+ * Returns a query for the ids of tokens that are authorised for a matching tenant, by a grant of the tenant, or by a
+ * grant with descendants of an ancestor. An absent tenant matches only by its id.
  */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
   with found as materialized (

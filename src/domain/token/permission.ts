@@ -14,5 +14,8 @@ export const permissionNames = Object.keys(permissions) as readonly Permission[]
 /** Returns whether the text is the name of a permission. */
 export const isPermission = (text: string): text is Permission => Object.hasOwn(permissions, text)
 
-/** Returns names of permissions as Markdown, for a sentence: `view_vouchers` and `view_orders`, each in backticks. */
+/**
+ * Returns the names of permissions as Markdown for a sentence, each in backticks and joined by "and": `view_vouchers`
+ * and `view_orders`.
+ */
 export const listPermissions = (names: readonly Permission[]): string => names.map(name => `\`${name}\``).join(' and ')

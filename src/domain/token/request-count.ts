@@ -3,7 +3,7 @@ import { arrayText, type Sql } from '../../db/sql.ts'
 import { millisecondsPerDay } from '../value/date.ts'
 import type { Instant } from '../value/instant.ts'
 
-/** The error of a request, or of a part of it. The code and the reason contain no text of the caller. */
+/** An error of a whole request, or of a part of it. The code and the reason contain no text of the caller. */
 export interface RequestError {
   code: string
   /** A sentence for the person who is responsible for the token. */
@@ -11,8 +11,8 @@ export interface RequestError {
 }
 
 /**
- * Returns the counted form of an error. Of field errors it has only the names of the fields, because their messages may
- * quote a caller.
+ * Returns an error in the form in which it is counted: with the names of the fields, but without the messages of field
+ * errors, because a message may quote the caller.
  */
 export function toRequestError(error: { code: string; message: string; fieldErrors?: object }): RequestError {
   const { code, message, fieldErrors } = error
@@ -21,15 +21,18 @@ export function toRequestError(error: { code: string; message: string; fieldErro
 
 export type RequestCounter = ReturnType<typeof createRequestCounter>
 
-/** The number of days for which counts are kept, without today. */
+/** The number of days before today for which counts are kept. */
 const keptDays = 90
 
-/** The maximum number of distinct errors between two saves; further errors are counted as `other`, by code. */
+/**
+ * The maximum number of different errors between two saves; further errors are counted by their code, with the reason
+ * `other`.
+ */
 const maxErrors = 10_000
 
 interface Count {
   tokenId: number
-  /** The day, in days since 1970, UTC. */
+  /** The number of days since 1970-01-01, UTC. */
   day: number
   operation: string
   status: number
@@ -40,8 +43,8 @@ interface Count {
 type ErrorCount = Omit<Count, 'status'> & RequestError & { lastAt: number }
 
 /**
- * Counts the requests of tokens in memory, and saves the counts at intervals. Tokens, operations and statuses are few;
- * reasons may be many, and are limited by `maxErrors`.
+ * Counts the requests of tokens in memory, and saves the counts at intervals. Only the number of reasons needs a limit
+ * (`maxErrors`), because there are few tokens, operations and statuses.
  */
 export function createRequestCounter(sql: Sql) {
   const counts = createWriteBuffer<Count>(
@@ -69,11 +72,11 @@ export function createRequestCounter(sql: Sql) {
 
   return {
     /**
-     * Counts one request of a token; costs no statement.
+     * Counts one request of a token in memory; sends no statement.
      *
      * @param operation the name of the route's operation, or `unknown`
      * @param status the HTTP status of the response
-     * @param errors each distinct error once
+     * @param errors the errors of the request, each only once
      */
     count(tokenId: number, operation: string, status: number, errors: readonly RequestError[]): void {
       const now = Date.now()
@@ -81,7 +84,7 @@ export function createRequestCounter(sql: Sql) {
       counts.add(`${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
       for (const error of errors) countError(tokenId, day, operation, error, now)
     },
-    /** Adds the counts to the database. After a failure they are kept for the next call. */
+    /** Adds the counts to the counts in the database. After a failure, the counts are kept for the next call. */
     async save(): Promise<void> {
       const results = await Promise.allSettled([counts.flush(), errorCounts.flush()])
       for (const result of results) if (result.status === 'rejected') throw result.reason
@@ -91,14 +94,14 @@ export function createRequestCounter(sql: Sql) {
 
 const dateOf = (day: number) => new Date(day * millisecondsPerDay).toISOString().slice(0, 10)
 
-/** The columns that both tables have, as arrays for `unnest`. */
+/** Returns the columns that both tables have, as arrays for `unnest`. */
 const commonColumns = (sql: Sql, rows: readonly Pick<Count, 'tokenId' | 'day' | 'operation' | 'requests'>[]) => sql`
   ${arrayText(rows.map(({ tokenId }) => tokenId))}::text::bigint[],
   ${arrayText(rows.map(({ day }) => dateOf(day)))}::text::date[],
   ${arrayText(rows.map(({ operation }) => operation))}::text::text[],
   ${arrayText(rows.map(({ requests }) => requests))}::text::bigint[]`
 
-// Counts of deleted tokens are dropped. Rows are locked in one order, so that instances do not deadlock.
+// Counts of deleted tokens are dropped. All instances lock the rows in the same order, so that no deadlock occurs.
 const saveCounts = (sql: Sql, rows: readonly Count[]) => sql`
   insert /* request_count.save */ into gateway.request_count (token_id, day, operation, status, requests)
   select token_id, day, operation, status, requests
@@ -135,13 +138,13 @@ export async function deleteExpiredRequestCounts(sql: Sql): Promise<void> {
 
 const today = (sql: Sql) => sql`(now() at time zone 'UTC')::date`
 
-/** Returns the condition that `day` is one of the last days, UTC, with today. */
+/** Returns the condition that `day` is today or one of the days before, in UTC. */
 export const isWithinDays = (sql: Sql, days: number) => sql`day > ${today(sql)} - ${days}::integer`
 
-/** The requests of a token on one day, `YYYY-MM-DD` UTC, by operation and status. */
+/** The number of requests of a token on one day (`YYYY-MM-DD`, UTC) with one operation and one status. */
 export type RequestCount = Pick<Count, 'operation' | 'status' | 'requests'> & { day: string }
 
-/** Returns the requests of the token on the last days, UTC, with today: the newest day first. */
+/** Returns the numbers of requests of a token on the last days in UTC, including today, the newest day first. */
 export async function listRequestCounts(sql: Sql, tokenId: number, days: number): Promise<RequestCount[]> {
   return sql<RequestCount[]>`
     select /* request_count.list */ day, operation, status, requests
@@ -149,10 +152,10 @@ export async function listRequestCounts(sql: Sql, tokenId: number, days: number)
     order by day desc, operation, status`
 }
 
-/** The number of times that a request of a token had an error, and the last time. */
+/** The number of times that a token's requests had an error, and the time of the last such request. */
 export type RequestErrorCount = RequestError & Pick<Count, 'operation' | 'requests'> & { lastAt: Instant }
 
-/** Returns the errors of the token's requests on the last days, UTC, with today: the latest first, at most 100. */
+/** Returns the errors of a token's requests on the last days in UTC, including today: the latest first, at most 100. */
 export async function listRequestErrors(sql: Sql, tokenId: number, days: number): Promise<RequestErrorCount[]> {
   return sql<RequestErrorCount[]>`
     select /* request_error.list */ operation, code, reason, sum(requests)::bigint as requests, max(last_at) as "lastAt"

@@ -7,19 +7,19 @@ import { createTokenSecret, secretHint } from './secret.ts'
 import { getToken, tokenStatus } from './token.ts'
 
 interface Rotation {
-  /** The time for which both tokens are valid, in seconds; 0 revokes the old one. */
+  /** The time for which both tokens are valid, in seconds; 0 revokes the old token immediately. */
   overlap: number
-  /** The time at which the successor expires; null for never; `inherit` for the expiry of the old token. */
+  /** The time at which the successor expires; null for never; `inherit` for the time at which the old token expires. */
   expiresAt: Date | null | 'inherit'
 }
 
 /**
- * Replaces a token by a successor that inherits everything except the secret, its webhooks included. The old token ends
- * after the overlap, or at its own end if that is earlier.
+ * Replaces a token by a successor. The successor gets all properties of the old token except the secret, and also its
+ * webhooks. The old token ends after the overlap, or at its own expiry when that is earlier.
  *
  * @param idempotencyKey as for `createToken`
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `expiresAt`, or of `token` when it is not active, has a
- *   successor, or is changed by another administrator at the same time
+ * successor, or is changed by another administrator at the same time
  */
 export function rotateToken(sql: Sql, actor: Actor, id: number, rotation: Rotation): Promise<CreatedToken>
 export function rotateToken(

@@ -21,10 +21,13 @@ export function createTokenSecret(): string {
   return body + checksum(body)
 }
 
-/** Returns whether the text has the format and the checksum of a secret. Other texts need no look-up. */
+/**
+ * Returns whether a text has the format and the correct checksum of a secret. The database need not look up other
+ * texts.
+ */
 export function isTokenSecret(text: string): boolean {
   return format.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 
-/** Returns the part of a secret that may be shown: its first eight and last four characters. */
+/** Returns the part of a secret that may be shown: the first eight and the last four characters. */
 export const secretHint = (secret: string): string => `${secret.slice(0, 8)}…${secret.slice(-4)}`

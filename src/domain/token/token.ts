@@ -11,22 +11,25 @@ export interface TenantGrant {
   withDescendants: boolean
 }
 
-/** A bearer token as requests use it. The secret itself is not stored. */
+/** The properties of a bearer token that requests need. The secret itself is not stored. */
 export interface Token {
   id: number
   name: string
   permissions: Permission[]
   tenants: TenantGrant[]
-  /** Operations a minute; null for the default of the service. */
+  /** The rate limit in quota units per minute; null for the default of the service. */
   rateLimit: number | null
   expiresAt: Instant | null
 }
 
-/** A token as an administrator sees it. */
+/** The properties of a token that an administrator sees. */
 export interface TokenRecord extends Token {
-  /** The name is null while the tenant is absent; then the grant has no effect. */
+  /**
+   * The grants, with the names of the tenants. The name is null as long as the tenant does not exist; then the grant
+   * has no effect.
+   */
   tenants: (TenantGrant & { name: string | null })[]
-  /** The person at the partner who is responsible for it. */
+  /** The person at the partner who is responsible for the token. */
   contact: string | null
   /** The first eight and last four characters of the secret. */
   hint: string
@@ -35,14 +38,17 @@ export interface TokenRecord extends Token {
   revokedAt: Instant | null
   /** True when the session of the token has ended; false for a token without a session. */
   sessionEnded: boolean
-  /** True when its time is over by the database's clock, which is the same for all instances. */
+  /** True when the token has expired by the clock of the database, which is the same for all instances. */
   isExpired: boolean
   lastUsedAt: Instant | null
   lastUsedAddress: string | null
   /** The token that this token replaces, and the token that replaces this token. */
   rotatedFrom: number | null
   rotatedTo: number | null
-  /** Increases with each edit. An edit names the revision that it is based on (optimistic locking). */
+  /**
+   * Increases with each edit. The number of edits. Each edit must name the revision on which it is based (optimistic
+   * locking).
+   */
   revision: number
 }
 
@@ -57,26 +63,29 @@ export function tokenStatus({ revokedAt, sessionEnded, isExpired }: TokenValidit
   return sessionEnded || isExpired ? 'expired' : 'active'
 }
 
-/** Returns whether the session of a token has ended; without `exists`, whose plan may read all sessions. */
+/**
+ * Returns the condition that the session of a token has ended. The condition has no `exists`, because its plan may read
+ * all sessions.
+ */
 export const sessionEnded = (sql: Sql) => sql`coalesce(
   (select false from gateway.session where session.id_hash = token.session_hash and ${isValidSession(sql)}),
   token.session_hash is not null)`
 
-/** Returns whether the time of a token is over. */
+/** Returns the condition that a token has expired. */
 export const isExpired = (sql: Sql) => sql`coalesce(token.expires_at <= now(), false)`
 
-/** The columns that both the authentication and the API access page read. */
+/** Returns the columns that both the authentication and the API access page read. */
 export const tokenColumns = (sql: Sql) => sql`
   token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
   token.expires_at as "expiresAt", token.revoked_at as "revokedAt",
   ${sessionEnded(sql)} as "sessionEnded", ${isExpired(sql)} as "isExpired"`
 
-/** The grants of a token, as JSON. */
+/** Returns the SQL of a token's grants as JSON. */
 export const grantsOf = (sql: Sql) => sql`
   coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants) order by tenant_id)
             from gateway.token_tenant where token_id = token.id), '[]')`
 
-/** The columns of a token as an administrator sees it. */
+/** Returns the columns of a token that an administrator sees. */
 export const recordColumns = (sql: Sql) => sql`
   ${tokenColumns(sql)}, contact, hint, created_at as "createdAt", created_by as "createdBy",
   last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
@@ -93,7 +102,7 @@ export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {
   return token
 }
 
-/** Reads tokens with their grants, by id. Missing tokens are left out. */
+/** Returns the tokens with these ids, with their grants. Ids without a token are left out. */
 export async function readTokens(sql: Sql, ids: readonly number[]): Promise<Map<number, Token>> {
   const tokens = await sql<Token[]>`
     select /* token.read_many */ ${tokenColumns(sql)}, ${grantsOf(sql)} as tenants

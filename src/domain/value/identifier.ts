@@ -10,7 +10,7 @@ export function parseIdentifier(text: string): number | null {
 /**
  * Parses the id of a record that must exist.
  *
- * @param noun the noun for the record in the message: `token`
- * @throws `NOT_FOUND` when the text is no identifier, because no record has it
+ * @param noun the noun for the record in the error message, for example `token`
+ * @throws `NOT_FOUND` when the text is no identifier, because no record can have it
  */
 export const requireIdentifier = (text: string, noun: string): number => orNotFound(noun)(parseIdentifier(text))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 
-/** An instant as text (R13), `2026-01-02T03:04:05.123456Z`. Instants sort like their texts. */
+/** An instant as text (R13), `2026-01-02T03:04:05.123456Z`. The order of the texts is the order of the instants. */
 export type Instant = string
 
 /** Before every instant, in PostgreSQL and as text. */
@@ -10,19 +10,23 @@ export const beforeAll = '-infinity'
 /** After every instant, in PostgreSQL and as text. */
 export const afterAll = 'infinity'
 
-/** The maximum length of a text that is parsed, in characters. A field below a list parses its argument for each record. */
+/**
+ * The maximum length of a text that is parsed, in characters. The limit is low, because a field below a list parses its
+ * argument for each record.
+ */
 const maxInstantLength = 1_000
 
 const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+ -]\d\d)(?::?(\d\d))?)?$/i
 
-/** The days and times that exist, with seconds and an offset. */
+/** Matches days and times that exist, with seconds and an offset. */
 const realDateTime = z.regexes.datetime({ offset: true, precision: 0 })
 
 export const instantMessage = 'Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.'
 
 /**
- * Parses an instant (R6): an ISO-8601 date and time with `Z` or an offset; without an offset it is UTC. A space before
- * the offset is a `+` that a URL decoded. Digits beyond the microsecond are cut.
+ * Parses an instant (R6): an ISO-8601 date and time with `Z` or an offset; without an offset it is UTC. A space in
+ * place of the sign of the offset is a `+` that the decoding of a URL has changed. Digits after the microseconds are
+ * cut.
  *
  * @returns the instant; `infinity` when the offset moves it past the year 9999; null when the text is no instant
  */
@@ -38,6 +42,6 @@ export function parseInstant(text: string): Instant | null {
   return `${time.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`
 }
 
-/** Returns the text of an instant (R13). */
+/** Returns the SQL of the text of an instant (R13). */
 export const instantText = (sql: RecordSql, instant: Fragment): Fragment =>
   sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
