@@ -1,14 +1,14 @@
-/** The search for lines that break a constraint, after PostgreSQL has refused the rows. */
+/** Finds the lines that break a constraint, after PostgreSQL has rejected the rows. */
 import type { Fragment, Sql } from '../db/sql.ts'
 import { type ImportErrors, maxListedErrors } from './import-errors.ts'
 import type { StagedFile } from './stage.ts'
 import { type Constraint, columnList, stagingOf } from './table.ts'
 
 /**
- * Adds the rows of a file that break a constraint of its table.
+ * Adds an error for each row of a file that breaks a constraint of the file's table.
  *
- * @param files all files
- * @param replace true when rows that the files lack are deleted
+ * @param files all files of the import
+ * @param replace true when the import deletes rows whose keys are not in the files
  */
 export async function findBrokenConstraints(
   sql: Sql,
@@ -29,7 +29,7 @@ export async function findBrokenConstraints(
   }
 }
 
-/** Selects the rows whose values occur in an earlier line, or in the table. */
+/** Returns a query for the rows whose unique values are already in an earlier line, or in the table. */
 function duplicates(sql: Sql, { table, columns: all }: StagedFile, columns: string[], replace: boolean): Fragment {
   const given = columnList(sql, columns, 'given')
   const keys = all.filter(({ isKey }) => isKey).map(({ name }) => name)
@@ -51,7 +51,7 @@ function duplicates(sql: Sql, { table, columns: all }: StagedFile, columns: stri
       and not exists (select from ${rows} own where (${columnList(sql, keys, 'own')}) = (${columnList(sql, keys, 'kept')}))`
 }
 
-/** Selects the rows that refer to a row that neither the table nor a file has. */
+/** Returns a query for the rows that refer to a row which is neither in the table nor in a file. */
 function selectDangling(
   sql: Sql,
   { table }: StagedFile,

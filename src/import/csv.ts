@@ -1,4 +1,4 @@
-/** Reads rows of CSV: RFC 4180, or a dialect with other separators, quotation marks or escapes. */
+/** Reads the rows of CSV files: RFC 4180, or a dialect with other separators, quotation marks or escapes. */
 import { pipeline } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { type FileLine, lineErrorOf, maxRowLength, rowTooLong, type Source, splitLines } from './source.ts'
@@ -19,7 +19,7 @@ const remedy =
 const escapeRule =
   'In quotation marks, the character of --csv-escape stands before a quotation mark, a delimiter, a line end or a second one'
 
-/** The reasons of errors after which the end of a value is unknown. */
+/** The messages of errors after which the parser cannot find the end of a value. */
 const errorReasons: Partial<Record<CsvError['code'], string>> = {
   CSV_INVALID_CLOSING_QUOTE: `the quotation mark that opens here closes before the end of the value. ${remedy}`,
   CSV_QUOTE_NOT_CLOSED: `the quotation mark that opens here does not close. ${remedy}`,
@@ -28,8 +28,8 @@ const errorReasons: Partial<Record<CsvError['code'], string>> = {
 }
 
 /**
- * Reads the rows of a file, after the line with the names. Empty lines are skipped. LF, CRLF and CR end a line, even
- * within one file. An error of quotation marks ends the file.
+ * Reads the rows of a file, after the line with the names. Empty lines are skipped. LF, CRLF and CR end a line, also
+ * when one file has several of them. After an error of quotation marks, the rest of the file is not read.
  */
 export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator<FileLine> {
   const unreadable = await findUnreadable(source)
@@ -41,7 +41,7 @@ export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator
   }
   const parser = parse({ ...options, bom: true, info: true, raw: true })
   let names: string[] | undefined
-  /** csv-parse counts a CRLF within a value as two lines. */
+  /** The number of CRLFs within values, because csv-parse counts such a CRLF as two lines. */
   let surplus = 0
   try {
     for await (const parsed of pipeline(source.open(), parser, () => {})) {
@@ -64,7 +64,10 @@ export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator
     yield { line: await findLine(source, Number(error.bytes)), error: errorReasons[error.code] ?? error.message }
   }
 
-  /** Distinguishes a null from the same quoted text by the raw row: with `cast`, the parser takes ten times as long. */
+  /**
+   * Uses the raw row to distinguish a null from the same text in quotation marks. With `cast`, the parser would take
+   * ten times as long.
+   */
   function toValues(record: string[], raw: string): { values: (string | null)[] } | { error: string } {
     const isRawNeeded = record.includes(nullText) || (escaping !== quote && raw.includes(escaping))
     const isQuoted = isRawNeeded && raw.includes(quote) ? findQuoted(raw.replace(/^[\r\n]+/, '')) : []
@@ -72,7 +75,7 @@ export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator
     return { values: record.map((value, index) => (value === nullText && !isQuoted[index] ? null : value)) }
   }
 
-  /** Returns which values of a row are quoted, or an error when the parser would lose an escape. */
+  /** Returns for each value of a row whether it is quoted, or an error when the parser would lose an escape. */
   function findQuoted(row: string): boolean[] | string {
     const isQuoted = [row.startsWith(quote)]
     let isWithin = false
@@ -88,7 +91,10 @@ export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator
   }
 }
 
-/** Returns the first line that is too long, or not UTF-8: csv-parse would replace its bytes. */
+/**
+ * Returns the first line that is too long or not UTF-8, because csv-parse would replace the invalid bytes without an
+ * error.
+ */
 async function findUnreadable(source: Source): Promise<FileLine | null> {
   let line = 0
   for await (const bytes of splitLines(withLineFeeds(source))) {
@@ -99,7 +105,7 @@ async function findUnreadable(source: Source): Promise<FileLine | null> {
   return null
 }
 
-/** Returns the line of a value. @param position the end of the value before it, in bytes */
+/** Returns the number of the line on which a value begins. @param position the end of the previous value, in bytes */
 async function findLine(source: Source, position: number): Promise<number> {
   let [line, offset] = [0, 0]
   for await (const bytes of splitLines(withLineFeeds(source))) {
@@ -110,7 +116,10 @@ async function findLine(source: Source, position: number): Promise<number> {
   return line
 }
 
-/** Yields the bytes of a file, with LF for a CR that ends a line without an LF. A CR at the end of a chunk is held: an LF may follow. */
+/**
+ * Yields the bytes of a file, and replaces each CR without an LF by an LF. Keeps a CR at the end of a chunk back,
+ * because the next chunk may begin with an LF.
+ */
 async function* withLineFeeds({ open }: Source): AsyncGenerator<Buffer> {
   let held = ''
   for await (const chunk of open() as AsyncIterable<Buffer>) {

@@ -5,7 +5,7 @@ interface ImportError {
   reason: string
 }
 
-/** The maximum number of listed errors; further errors are counted. */
+/** The maximum number of listed errors; further errors are only counted. */
 export const maxListedErrors = 20
 
 /** Collects errors. */
@@ -13,14 +13,14 @@ export class ImportErrors {
   readonly listed: ImportError[] = []
   count = 0
 
-  /** Adds errors. @param count the number of errors, of which `errors` has the first */
+  /** Adds errors. @param count the number of all errors, when `errors` has only the first of them */
   add(errors: ImportError[], count = errors.length): void {
     this.listed.push(...errors.slice(0, maxListedErrors - this.listed.length))
     this.count += count
   }
 }
 
-/** The error of an import that was refused because of errors of lines. */
+/** The error of an import that was refused because lines of the files have errors. */
 export class ImportRefusedError extends Error {
   constructor(readonly errors: ImportErrors) {
     const { listed, count } = errors

@@ -11,23 +11,22 @@ import { columnList, stagingOf } from './table.ts'
 /** The effect of an import on a table. */
 export interface ImportReport {
   table: string
-  /** The rows of the file. */
+  /** The number of rows in the file. */
   rows: number
-  /** The rows that were inserted or changed. */
+  /** The number of rows that were inserted or updated. */
   written: number
   deleted: number
 }
 
 /**
- * Imports files into the plain tables, in one transaction: rows with new keys are inserted, and rows that differ are
- * updated.
+ * Imports files into the plain tables, in one transaction. Inserts rows with new keys, and updates rows that differ.
  *
  * @param sql connections of a login that may write the tables
- * @param sources in the order of the references of their tables
+ * @param sources the files, in the order of `tableNames`
  * @param options.formats the formats of the files' values
- * @param options.replace true to delete rows that a file lacks from its table
- * @param options.onProgress gets a phrase for each part of the work, such as `reading tenant.csv`
- * @throws ImportRefusedError, or the error of the database; then nothing is imported
+ * @param options.replace true to delete from each table the rows whose keys are not in the table's file
+ * @param options.onProgress called at the start of each part of the work with a phrase, such as `reading tenant.csv`
+ * @throws ImportRefusedError, or the error of the database; then no row is imported
  */
 export async function importSources(
   sql: Pool,
@@ -35,7 +34,8 @@ export async function importSources(
   { formats, replace, onProgress }: { formats: Formats; replace: boolean; onProgress: (phrase: string) => void },
 ): Promise<ImportReport[]> {
   return await sql.begin(async transaction => {
-    // A pooler may drop the settings with which the connection started. Times without a zone are of UTC.
+    // Sets the settings again, because a pooler may drop the settings of the connection's start. With them, times
+    // without a zone are in UTC.
     await transaction`
       select /* import.prepare */ set_config('statement_timeout', '0', true),
              set_config('TimeZone', ${timeFormat.TimeZone}, true), set_config('DateStyle', ${timeFormat.DateStyle}, true)`
@@ -56,7 +56,10 @@ export async function importSources(
   })
 }
 
-/** Writes all rows, deletes the others, then checks unique values, because two rows may exchange their references. */
+/**
+ * Writes all rows, deletes the other rows when `replace` is true, and then checks unique values. The check comes last,
+ * because two rows may exchange their unique values.
+ */
 async function write(
   sql: Transaction,
   files: StagedFile[],
@@ -78,7 +81,7 @@ async function write(
   return imported
 }
 
-/** Writes the rows of a file that are new, or differ from the rows of the table. */
+/** Inserts the new rows of a file, and updates the rows that differ. */
 async function writeRows(sql: Transaction, { table, columns }: StagedFile): Promise<ImportReport> {
   const list = (names: string[], relation?: string) => columnList(sql, names, relation)
   const all = columns.map(({ name }) => name)
@@ -97,7 +100,7 @@ async function writeRows(sql: Transaction, { table, columns }: StagedFile): Prom
   const [staged] = await sql<{ rows: number }[]>`
     select /* import.count */ count(*) as rows from ${sql(stagingOf(table.name))}`
   for (const { name } of columns.filter(({ isIdentity }) => isIdentity)) {
-    // Ids that the database gives later begin after the ids of the file.
+    // Moves the sequence, so that the ids that the database later assigns are above the ids of the file.
     await sql`
       select /* import.move_sequence */ setval(sequence, largest)
       from (select pg_get_serial_sequence(${`public.${table.name}`}, ${name})::regclass as sequence,
@@ -107,9 +110,9 @@ async function writeRows(sql: Transaction, { table, columns }: StagedFile): Prom
   return { table: table.name, rows: staged?.rows ?? 0, written: count, deleted: 0 }
 }
 
-/** Finds the rows that break a constraint, after PostgreSQL has refused all rows. */
+/** Returns an error that names the lines that break a constraint, after PostgreSQL has rejected all rows. */
 async function explain(sql: Transaction, files: StagedFile[], replace: boolean, error: unknown): Promise<unknown> {
-  // 23: broken constraints; 21000: two rows have the same key.
+  // SQLSTATE 23…: a broken constraint; 21000: two rows have the same key.
   if (!(error instanceof postgres.PostgresError && /^(23|21000$)/.test(error.code))) return error
   const errors = new ImportErrors()
   for (const staged of files) await findBrokenConstraints(sql, staged, files, replace, errors)
@@ -118,7 +121,7 @@ async function explain(sql: Transaction, files: StagedFile[], replace: boolean, 
   return new Error(`${name ?? 'The files'}: ${error.message}. ${error.detail ?? ''}`, { cause: error })
 }
 
-/** Deletes the rows whose keys a file lacks. @returns their number */
+/** Deletes the rows of a table whose keys are not in the table's file. @returns the number of deleted rows */
 async function deleteOthers(sql: Transaction, { source, table, columns }: StagedFile, rows: number): Promise<number> {
   const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => name)
   try {
@@ -131,7 +134,7 @@ async function deleteOthers(sql: Transaction, { source, table, columns }: Staged
       throw new Error(`${source.name} has no rows: --replace would delete all ${count} of ${table.name}.`)
     return count
   } catch (error) {
-    // 23503: a foreign key.
+    // SQLSTATE 23503: a row of another table refers to the row.
     if (!(error instanceof postgres.PostgresError && error.code === '23503')) throw error
     throw new Error(`--replace cannot delete rows that ${source.name} lacks: ${error.detail}`, { cause: error })
   }

@@ -1,4 +1,4 @@
-/** The sources of rows: files that are named like their tables, or the standard input. */
+/** Opens the sources of rows: files that are named after their tables, or the standard input. */
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, readdirSync } from 'node:fs'
 import { join, parse } from 'node:path'
@@ -10,18 +10,18 @@ export interface Source {
   name: string
   table: string
   format: 'csv' | 'ndjson'
-  /** Opens the data, in UTF-8. */
+  /** Opens a stream of the data, which must be UTF-8. */
   open(): Readable
 }
 
 /**
- * A line of a file: a row with its names and values, only names (the first line of CSV), or the reason why it is no
- * row.
+ * A line of a file: a row with names and values, only names (the first line of CSV), or the reason why the line is not
+ * a row.
  */
 export type FileLine = { line: number } & ({ names: string[]; values?: unknown[] } | { error: string })
 
 /**
- * Finds the files of a folder, in the order of the references of their tables. Names that begin with a dot are left out.
+ * Returns the files of a folder in the order of `tableNames`. Leaves out files whose names begin with a dot.
  *
  * @throws Error that names each file that is not `<table>.csv` or `<table>.ndjson`, or a table with two files
  */
@@ -44,7 +44,7 @@ export function readFolder(folder: string): Source[] {
   })
 }
 
-/** Returns the standard input, which has lines of JSON. */
+/** Returns the standard input as a source of JSON lines for a table. */
 export const standardInput = (table: string): Source => ({
   ...{ name: 'standard input', table, format: 'ndjson' },
   open: () => process.stdin,
@@ -53,14 +53,17 @@ export const standardInput = (table: string): Source => ({
 /** The maximum size of a row of a file, in bytes. */
 export const maxRowLength = 16 * 2 ** 20
 
-/** The reason why a longer row is refused. */
+/** The error message for a row above `maxRowLength`. */
 export const rowTooLong = 'the row has more than 16 MiB'
 
-/** Returns the reason why a line cannot be read, or null. */
+/** Returns the reason why a line cannot be read; null when it can be read. */
 export const lineErrorOf = (line: Buffer): string | null =>
   line.length > maxRowLength ? rowTooLong : isUtf8(line) ? null : 'the line is not UTF-8'
 
-/** Yields the lines of data, without their ends. A line that is too long for a row is cut beyond that length. */
+/**
+ * Yields the lines of data, without the line ends. Cuts a line above the maximum length of a row, but keeps enough of
+ * the line that it still counts as too long.
+ */
 export async function* splitLines(data: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer[] = []
   let length = 0

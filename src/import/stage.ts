@@ -9,22 +9,22 @@ import { readValue } from './values.ts'
 
 export interface Formats {
   csv: Dialect
-  /** A format of dates in addition to ISO 8601 (`readDateFormat`). */
+  /** A format of dates, from `readDateFormat`, in addition to ISO 8601; undefined for ISO 8601 only. */
   date?: RegExp | undefined
 }
 
 export interface StagedFile {
   source: Source
   table: PlainTable
-  /** The columns that the file has. */
+  /** The columns of the table that are in the file. */
   columns: Column[]
 }
 
 /**
- * Reads a file into its staging table, which the end of the transaction drops.
+ * Reads a file into a staging table, which PostgreSQL drops at the end of the transaction.
  *
- * @param errors gets an error for each line that is no row, and for each value that its column cannot hold
- * @returns null when the columns are wrong
+ * @param errors receives an error for each line that is not a row, and for each value that the column cannot store
+ * @returns the staged file; null when the columns of the file are wrong
  */
 export async function stage(
   transaction: Transaction,
@@ -44,7 +44,7 @@ export async function stage(
   const given = new Set<string>()
   const addError = (line: number, reason: string) => errors.add([{ file: source.name, line, reason }])
 
-  /** Returns the row of a line, or null when it has errors. */
+  /** Returns the row of a line; null when the line has errors. */
   function toRow(line: number, names: string[], values: unknown[]): CopiedRow | null {
     const row: CopiedRow = { line, ...empty }
     const before = errors.count
@@ -84,7 +84,7 @@ export async function stage(
   await copyRows(transaction, stagingOf(table.name), toRows())
   const columns = table.columns.filter(({ name }) => given.has(name))
   if (isCsv) return columns.length > 0 ? { source, table, columns } : null
-  // A file without rows lacks no column.
+  // An empty file needs no columns.
   if (given.size === 0) return { source, table, columns: table.columns }
   for (const { name } of columns.filter(({ isRequired }) => isRequired)) {
     const rows = await transaction<{ line: number; total: number }[]>`
@@ -96,11 +96,11 @@ export async function stage(
   return { source, table, columns }
 }
 
-/** Returns the columns that every row must have. */
+/** Returns the columns for which each row must have a value. */
 const findRequiredColumns = ({ columns }: PlainTable): Column[] =>
   columns.filter(({ isKey, isRequired, hasDefault }) => isKey || (isRequired && !hasDefault))
 
-/** Returns a sentence for each kind of wrong columns. @param names the columns of a file */
+/** Returns an error message for each kind of problem with the columns. @param names the names of the file's columns */
 function findColumnProblems(names: string[], table: PlainTable): string[] {
   const known = table.columns.map(({ name }) => name)
   const unknown = names.filter(name => !known.includes(name))

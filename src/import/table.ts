@@ -1,31 +1,28 @@
 /** Reads the plain tables (`sql/plain-tables.sql`) from the catalog of the database. */
 import type { Fragment, Sql } from '../db/sql.ts'
 
-/** The names of the plain tables, in the order of their references. */
+/** The names of the plain tables. A table comes after all tables that it refers to. */
 export const tableNames = [
   ...['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer'],
 ]
 
 export interface Column {
   name: string
-  /** The name of its type in PostgreSQL: `timestamp with time zone`. */
+  /** The name of the column's type in PostgreSQL, for example `timestamp with time zone`. */
   type: string
-  /** True when it cannot be null. */
+  /** True for a column that is `not null`. */
   isRequired: boolean
   hasDefault: boolean
-  /** True when its default is the next number of a sequence. */
+  /** True for an identity column, whose default is the next number of a sequence. */
   isIdentity: boolean
-  /** True when it is part of the primary key. */
+  /** True for a column of the primary key. */
   isKey: boolean
 }
 
-/**
- * A unique constraint or a foreign key: columns whose values together are unique in the table, or refer to columns of a
- * table.
- */
+/** A unique constraint, a primary key or a foreign key, with its columns. */
 export interface Constraint {
   columns: string[]
-  /** The table and columns that a foreign key refers to; null for a unique constraint. */
+  /** The table and the columns that a foreign key refers to; null for other constraints. */
   target: { table: string; columns: string[] } | null
 }
 
@@ -59,14 +56,14 @@ export async function readTable(sql: Sql, name: string): Promise<PlainTable> {
   return table
 }
 
-/** Returns the name of the temporary table that holds the rows of a file, each with the number of its line. */
+/** Returns the name of the temporary table for the rows of a file. Each row has the number of its line. */
 export const stagingOf = (table: string): string => `staging_${table}`
 
-/** Joins fragments, of which there is at least one. */
+/** Joins at least one fragment with a separator. */
 export const joinFragments = (sql: Sql, fragments: Fragment[], separator: Fragment): Fragment =>
   fragments.reduce((all, next) => sql`${all}${separator}${next}`)
 
-/** Returns a list of columns. @param relation the name of the relation that has them */
+/** Returns an SQL list of columns. @param relation the name of the relation with the columns */
 export const columnList = (sql: Sql, names: readonly string[], relation?: string): Fragment =>
   joinFragments(
     sql,

@@ -1,6 +1,6 @@
 /**
- * Reads values of files. PostgreSQL itself would accept more: `tomorrow` as a date, `IST` as the zone of Israel,
- * `infinity` as a number.
+ * Reads values of files. Reads the values of files more strictly than PostgreSQL, which also accepts `tomorrow` as a
+ * date, `IST` as the time zone of Israel, and `infinity` as a number.
  */
 import { z } from 'zod'
 import type { CopiedRow } from '../db/row/copy.ts'
@@ -8,9 +8,11 @@ import { afterAll, parseInstant } from '../domain/value/instant.ts'
 import type { Column } from './table.ts'
 
 /**
- * Compiles a format of dates: yyyy, MM and dd in any order. Between separators a month or a day may have one digit.
+ * Compiles a format of dates with yyyy, MM and dd in any order. When the parts have separators, a month or a day may
+ * have one digit.
  *
- * @returns an expression with the groups year, month, day and time, which is after a space or a T; null for other texts
+ * @returns a regular expression with the groups year, month, day and time (the text after a space or a T); null for an
+ * invalid format
  */
 export function readDateFormat(format: string): RegExp | null {
   const isComplete = ['yyyy', 'MM', 'dd'].every(part => format.split(part).length === 2)
@@ -21,20 +23,20 @@ export function readDateFormat(format: string): RegExp | null {
   return new RegExp(`^${date}(?:[T ](?<time>.*))?$`)
 }
 
-/** Converts a date of the given format to ISO 8601; returns any other text unchanged. */
+/** Converts a date of the given format to ISO 8601. Returns any other text unchanged. */
 function toIso(text: string, format: RegExp | undefined): string {
   const { year, month = '', day = '', time } = format?.exec(text)?.groups ?? {}
   if (year === undefined) return text
   return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}${time === undefined ? '' : `T${time}`}`
 }
 
-/** Reads a day. PostgreSQL has no year 0000. */
+/** Returns a day in ISO 8601, or null. PostgreSQL has no year 0000. */
 function readDay(text: string, format?: RegExp): string | null {
   const iso = toIso(text, format)
   return z.regexes.date.test(iso) && !iso.startsWith('0000') ? iso : null
 }
 
-/** Reads an instant (R6), which may have a space instead of its T, like in databases. */
+/** Reads an instant (R6). In place of the T it may have a space, as databases write it. */
 function readInstant(text: string, format?: RegExp): string | null {
   const iso = toIso(text, format).replace(/^(.{10}) (?=\d)/, '$1T')
   const instant = parseInstant(iso)
@@ -46,17 +48,22 @@ const readWhole = (bits: number) => (text: string) =>
 
 const readForm = (form: RegExp) => (text: string) => (form.test(text) ? text : null)
 
-/** The elements that a list must not have: nested, escaped, empty, null, or partly quoted. */
+/** Matches elements that a list must not have: nested, escaped, empty, null, or partly quoted. */
 const wrongElement = /[{}\\]|,\s*(?:null\s*)?,|"\s*[^\s,]|[^\s,]\s*"/i
 
-/** Reads a list. One mark replaces each quoted text, because a repeated group exhausts V8's stack in a long list. */
+/**
+ * Returns the text of a valid list, or null. Replaces each quoted text by one mark first, because for a long list a
+ * regular expression with a repeated group exhausts V8's stack.
+ */
 function readList(text: string): string | null {
   const short = text.replace(/\\./gs, '\\').replace(/"[^"]*"?/g, '"')
   const [, elements] = /^\{(.*)\}$/s.exec(short) ?? []
   return elements === undefined || (elements.trim() && wrongElement.test(`,${elements},`)) ? null : text
 }
 
-/** The expectation of each type, and its reader, which returns null for a wrong value. */
+/**
+ * For each type: the values that it expects, for error messages, and its reader, which returns null for a wrong value.
+ */
 const types: Record<string, [expected: string, read: (text: string, format?: RegExp) => string | null]> = {
   bigint: ['a whole number, for example 12', readWhole(64)],
   integer: ['a whole number of 32 bits, for example 12', readWhole(32)],
@@ -73,9 +80,9 @@ const types: Record<string, [expected: string, read: (text: string, format?: Reg
 /**
  * Reads a value of CSV or JSON.
  *
- * @param dates another format of dates, from `readDateFormat`
+ * @param dates an additional format of dates, from `readDateFormat`
  * @returns the value for COPY
- * @throws Error with the reason why the column cannot hold it
+ * @throws Error with the reason why the column cannot store the value
  */
 export function readValue({ name, type, isRequired }: Column, value: unknown, dates?: RegExp): CopiedRow[string] {
   if (value === null && isRequired) throw new Error(`${name}: a value is required`)
@@ -97,8 +104,8 @@ export function readValue({ name, type, isRequired }: Column, value: unknown, da
 }
 
 /**
- * Returns whether a text has U+0000 or half of a pair of surrogates. The first expression is faster, but also matches
- * whole pairs, so the second expression decides.
+ * Returns whether a text has U+0000 or an unpaired surrogate. The first regular expression is fast, but also matches
+ * surrogate pairs, so the second one decides.
  */
 const isUnstorable = (value: unknown): boolean =>
   typeof value === 'string' && /[\0\ud800-\udfff]/.test(value) && /\0|\p{Surrogate}/u.test(value)
