@@ -4,7 +4,7 @@ import { type Reason, reason } from '../reasons.ts'
 
 /** Returns a reason for each source that is not captured. @param sql a pool of any role */
 export async function findUncaptured(sql: Sql): Promise<Reason[]> {
-  // A null trigger means that the source itself is missing.
+  // `trigger` is null when the source itself is missing.
   const rows = await sql<{ source: string; trigger: string | null; statement: string }[]>`
     select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
     from gateway.find_uncaptured() order by source`
@@ -14,13 +14,14 @@ export async function findUncaptured(sql: Sql): Promise<Reason[]> {
 }
 
 /**
- * Restores the capture of sources that lost it: steps then compare all records of their types. Leaves out sources
- * that are locked, or that the owner of the schema may not alter.
+ * Creates missing capture triggers. Steps then compare all records of the affected types. Leaves out sources that are
+ * locked, or that the owner of the schema may not alter.
  *
- * @param report receives the name of each source, as soon as it is captured
+ * @param report receives the name of each source as soon as its changes are captured again
  */
 export async function repairCapture(sql: Sql, report: (source: string) => void): Promise<void> {
-  // Each call is a transaction, so that one source is locked at a time, and each source is captured at most once.
+  // Each call is a transaction that repairs one source, so that only one source is locked at a time. The loop ends when
+  // a source comes again, so each source is repaired at most once.
   for (const repaired = new Set<string>(); ; ) {
     const [{ source }] = await sql<[{ source: string | null }]>`
       select /* capture.repair */ gateway.repair_capture() as source`

@@ -1,27 +1,30 @@
 import type { Sql } from '../db/sql.ts'
 
-/** Records of a type that differ from their sources, its rejected keys, or the reason why it was not compared. */
+/**
+ * A problem of a type of records: records that differ from the sources, rejected keys, or a comparison that was not
+ * possible.
+ */
 export interface RecordProblem {
   record: string
   /**
-   * The reason why keys were rejected, with the values of their rows if these are equal, or why the type was not
-   * compared; null for records that differ.
+   * The reason why keys were rejected, or why the type was not compared; null for records that differ. When keys were
+   * rejected for different values, the reason does not have the values.
    */
   reason: string | null
   keys: number
-  /** At most five; empty when the problem concerns the whole type. */
+  /** At most five keys with the problem; empty for a problem of the whole type. */
   firstKeys: string[]
-  /** The `reason` is null when the record differs in its columns. */
+  /** The records that differ. `reason` is null when the record only differs in `columns`. */
   differences: { key: string; columns: string[]; reason: string | null }[]
 }
 
 /**
- * Compares all records with their sources, in one snapshot. It is exact while others write, because it leaves out the
- * keys that a step will evaluate.
+ * Compares all records with their sources, in one snapshot. The result is exact even while others write, because the
+ * comparison leaves out the keys that a step will evaluate.
  *
- * @param sql a pool without a statement timeout: it reads all records
- * @param repairs true to let steps evaluate the records that differ
- * @returns one entry for each type and reason; none when all records are right
+ * @param sql a pool without a statement timeout, because the comparison reads all records
+ * @param repairs true makes steps evaluate again the records that differ
+ * @returns one entry per type and reason; none when all records are correct
  */
 export async function findRecordProblems(sql: Sql, repairs = false): Promise<RecordProblem[]> {
   const differences = sql.unsafe(repairs ? 'gateway.repair_records()' : 'gateway.record_differences()')
@@ -48,18 +51,18 @@ export async function findRecordProblems(sql: Sql, repairs = false): Promise<Rec
     group by record, gateway.without_values(reason) order by record, 2`
 }
 
-/** The interval of the parts of the background check, in seconds. */
+/** The interval between two parts of the background check, in seconds. */
 export const checkInterval = 10
 
 /**
- * Compares a part of the records with their sources, and lets steps evaluate the records that differ. Within a day all
- * records are compared.
+ * Compares a part of the records with their sources, and makes steps evaluate the records that differ. The parts of one
+ * day include all records.
  *
- * @returns the keys of the records, such as `voucher 7`
+ * @returns the types and keys of the records that differ, such as `voucher 7`
  */
 export async function checkSomeRecords(sql: Sql): Promise<string[]> {
-  // The statements of one message are one transaction. It has one snapshot, so that no step comes between the
-  // statements.
+  // The statements of one message are one transaction, with one snapshot. So no step changes the records during the
+  // comparison.
   const results = await sql
     .unsafe<{ name: string }[][]>(
       `set /* record.check_some */ transaction isolation level repeatable read;

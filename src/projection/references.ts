@@ -1,10 +1,10 @@
 import type { Sql } from '../db/sql.ts'
 
-/** References of a column to records that do not exist. */
+/** The number of references of a column to records that do not exist. */
 export interface LostReferences {
   record: string
   column: string
-  /** The type of the records that it names. */
+  /** The type of the records to which the column refers. */
   kind: string
   lost: number
   references: number
@@ -12,7 +12,7 @@ export interface LostReferences {
   firstId: number
 }
 
-/** Counts by column the references to records that do not exist. It leaves out types without a mapping. */
+/** Counts, for each column, the references to records that do not exist. Leaves out types without a mapping. */
 export const findLostReferences = (sql: Sql) => sql<LostReferences[]>`
   with /* record.find_lost_references */ reference (record, "column", kind, id, target) as (
     -- Of a voucher that was sold as a variant, product_id names the variant.

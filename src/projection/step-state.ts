@@ -1,44 +1,47 @@
-/** Reads the state of the steps: waiting changes, rejected keys, and the reasons of late steps. */
+/** Reads the state of the steps: waiting changes, rejected keys, and reasons for administrators. */
 import type { Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 
-/** The time without a step after which there is a reason, in seconds. */
+/** The time without a step after which `STEPS_LATE` is reported, in seconds. */
 const lateAfter = 10
 
 /** The last step, the changes that wait for a step, and the rows that v1 cannot show. */
 export interface StepState {
-  /** Null during the first fill. The value does not depend on waiting changes. */
+  /** The time since the last step, in seconds, whether or not changes wait; null during the first fill. */
   secondsSinceStep: number | null
-  /** The possible age of the oldest change that is missing in the records; null during the first fill. */
+  /** The maximum possible age of a change that the records do not show yet, in seconds; null during the first fill. */
   secondsBehind: number | null
-  /** The notes, keys and rows of rules that no step has taken, up to 100,000 of each kind. */
+  /** The number of notes, keys and source rows that no step has taken, up to 100,000 of each of the three kinds. */
   waiting: number
-  /** An instant at which the check in the background found all records equal to their sources; null until then. */
+  /** The instant for which the background check has last found all records equal to their sources; null before that. */
   verifiedThrough: string | null
-  /** The number of records that the check in the background found different from their sources. Usually 0. */
+  /** The number of records that the background check has found to differ from their sources. Usually 0. */
   differed: number
   /** The number of keys whose rows v1 cannot show. */
   rejected: number
-  /** The first ten rejected keys, with reasons that quote no value of a row, because the answer may be public. */
+  /** The first ten rejected keys. The reasons quote no value of a row, because the answer may be public. */
   rejectedKeys: { record: string; key: string; reason: string }[]
-  /** The reasons about late steps, mappings that they do not follow, and the replication of a platform. */
+  /** The reasons for late steps, for mappings that steps do not evaluate, and about the replication of a platform. */
   reasons: Reason[]
 }
 
-/** The facts behind the reasons of a state. */
+/** The facts from which the reasons of a state are derived. */
 interface StepFacts {
   late: {
-    /** The time since the last step; before the first step, the time since the migration. */
+    /** The time since the last step, in seconds; before the first step, the time since the last migration. */
     seconds: number
     isComplete: boolean
     failure: string | null
-    /** The session with a lock that steps need, and the age of its transaction, which is null when hidden. */
+    /**
+     * The session that holds a lock which steps need, and the age of its transaction in seconds; the age is null when
+     * the login may not see it.
+     */
     holder: { pid: number; login: string; table: string; seconds: number | null } | null
   }
-  /** The types of records whose mappings do not fit the tables, or that steps do not follow. */
+  /** The types of records whose mappings do not fit the tables. */
   broken: { record: string; why: string }[]
   stopped: { record: string; why: string }[]
-  /** Null when the platform uses the database of the gateway. */
+  /** The state of the replication; null when the tables of the platform are in the gateway's own database. */
   platform: { reasons: Reason[]; needsCopy: string | null; isWatched: boolean } | null
 }
 
@@ -96,9 +99,9 @@ export async function readStepState(sql: Sql): Promise<StepState> {
   return { ...state, reasons: judgeSteps(facts) }
 }
 
-/** Returns the reason why no step is made. */
+/** Returns the reason why steps are late; empty when they are not. */
 function judgeLate({ seconds, isComplete, failure, holder }: StepFacts['late']): Reason[] {
-  // The session may be making a step, which takes long in the first fill when it creates an index.
+  // The holder of `step_lock` may be making a step. In the first fill, a step that creates an index takes long.
   const isStep = holder?.table === 'step_lock' && (!isComplete || (holder.seconds ?? lateAfter) < lateAfter)
   if (seconds <= lateAfter || (failure === null && isStep)) return []
   const [why, remedy] =

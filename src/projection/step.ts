@@ -9,35 +9,38 @@ const stepSize = 1000
 /** The pause of an instance while another instance makes a step, in milliseconds. */
 const pauseMs = 1000
 
-/** The interval of steps, in milliseconds: half of it is the usual lag of a change. */
+/** The interval of steps, in milliseconds. On average, a change waits for half of the interval. */
 export const stepInterval = 100
 
-/** The time without changes after which an instance looks for them at the longer interval, in milliseconds. */
+/** The time without changes after which an instance makes steps at `idleInterval`, in milliseconds. */
 const busyMs = 3000
 const idleInterval = 400
 
-/** The time after which a step evaluates no more keys, in milliseconds, because records of all tenants wait for it. */
+/** The time limit of a step, in milliseconds. It is short, because changes of all tenants wait for the step. */
 const stepLimitMs = 1000
 
-/** The maximum time of an indivisible step, in minutes: a step of the first fill creates an index, or sums all figures. */
+/**
+ * The time limit of a step that cannot be divided, in minutes: in the first fill, a step creates an index, or sums all
+ * figures.
+ */
 const longStepMinutes = 60
 
 const limitTo = (time: string) => `set /* step.make */ local statement_timeout = '${time}';`
 
-/** The SQLSTATE of a lock that another transaction holds. */
+/** The SQLSTATE of the error when another transaction holds a lock. */
 const lockNotAvailable = '55P03'
 
-/** The SQLSTATE of a statement that exceeded its time limit. */
+/** The SQLSTATE of the error when a statement exceeds its time limit. */
 const queryCanceled = '57014'
 
 /**
- * Creates the job that writes the records (`sql/functions/step`). Several instances may call it: only one makes a step
- * at a time. A failed step is recorded, so that the next step evaluates fewer keys. A step that cannot be divided is
- * repeated on a separate connection, with more time.
+ * Creates the job that writes the records (`sql/functions/step`). Several instances may run the job, but only one of
+ * them makes a step at a time. A failed step is recorded, so that the next step evaluates fewer keys. A step that
+ * cannot be divided is repeated on a separate connection, with more time.
  *
  * @param pool the service's pool
- * @param closing no step begins after it is aborted
- * @returns makes steps until no key waits. Returns the pause before the next call, in milliseconds
+ * @param closing after its abort, no further step begins
+ * @returns a function that makes steps until no key waits, and returns the pause before its next call, in milliseconds
  */
 export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<number> {
   let busyUntil = 0
@@ -79,10 +82,10 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<num
 }
 
 /**
- * Makes steps until no key waits, for a command that needs the records. A step that ran out of time is repeated, with fewer
- * keys and then with more time. While another process makes steps, it waits.
+ * Makes steps until no key waits, for a command that needs the records. Repeats a step that exceeded its time limit,
+ * first with fewer keys and then with more time. Waits while another process makes steps.
  *
- * @param closing ends the steps
+ * @param closing its abort ends the steps
  */
 export async function makeAllSteps(pool: Pool, closing: AbortSignal): Promise<void> {
   const makeSteps = createSteps(pool, closing)
@@ -97,10 +100,10 @@ export async function makeAllSteps(pool: Pool, closing: AbortSignal): Promise<vo
 }
 
 /**
- * Makes the step of an idle service, which only gives a stamp (R34).
+ * Makes a step without keys, as an idle service does: the step only sets a new stamp (R34).
  *
- * @returns false when there is something to evaluate, or a broken mapping that may fit again
- * @throws an error with the code `55P03` while another step is made
+ * @returns false when a full step is needed: keys wait, or a broken mapping may fit its tables again
+ * @throws an error with the code `55P03` while another process makes a step
  */
 async function makeQuietStep(sql: Sql): Promise<boolean> {
   const [row] = await sql<[{ isEnough: boolean }]>`
@@ -109,12 +112,12 @@ async function makeQuietStep(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Makes one step. The statements of a message are one transaction, whose snapshot is taken after the lock (I1).
+ * Makes one step. The statements of one message are one transaction, whose snapshot is taken after the lock (I1).
  *
  * @param most the maximum number of keys to evaluate
- * @param settings a statement before the others
- * @returns true when more keys wait; null when there was none to evaluate
- * @throws an error with the code `55P03` while another step is made
+ * @param settings a `set` statement that runs first
+ * @returns true when more keys wait, false when no more wait; null when there was no key to evaluate
+ * @throws an error with the code `55P03` while another process makes a step
  */
 export async function makeStep(sql: Sql, most = stepSize, settings = ''): Promise<boolean | null> {
   const work = { startedAt: Date.now() }
@@ -131,7 +134,7 @@ export async function makeStep(sql: Sql, most = stepSize, settings = ''): Promis
   return more
 }
 
-/** Records that a step has failed. @returns whether the next step needs more time */
+/** Records the failure of a step. @returns true when the step must be repeated with more time */
 async function recordFailure(sql: Sql, error: unknown): Promise<boolean> {
   const code = codeOf(error)
   if (code === lockNotAvailable || !(error instanceof Error)) return false
@@ -144,7 +147,7 @@ async function recordFailure(sql: Sql, error: unknown): Promise<boolean> {
   }
 }
 
-/** Deletes the notes that every step has taken, and the steps that ended a minute ago. */
+/** Deletes the notes that steps have taken, and the steps that ended more than a minute ago. */
 export async function deletePassedNotes(sql: Sql): Promise<void> {
   await sql`select /* step.delete_passed_notes */ gateway.delete_passed_notes()`
 }
