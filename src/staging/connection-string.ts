@@ -1,19 +1,20 @@
 import { userInfo } from 'node:os'
 import { readDatabaseUrl } from '#database-url'
 
-/** The parameters of libpq in PostgreSQL 15 and later, without the parameters that need another format. */
+/** The names of libpq's parameters (PostgreSQL 15 and later) that are copied from the URL without a conversion. */
 const known =
   'application_name options connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout ' +
   'sslrootcert sslcert sslkey sslcrl sslsni ssl_min_protocol_version ssl_max_protocol_version channel_binding gssencmode krbsrvname'
 
-/** The values of `ssl`, and the values of `sslmode` that only other drivers have. */
+/** The `sslmode` of libpq for the values of `ssl`, and for values of `sslmode` that only other drivers know. */
 const modes: Record<string, string> = {
   ...{ 'no-verify': 'require', true: 'verify-full', 1: 'verify-full', false: 'disable', 0: 'disable' },
 }
 
 /**
- * Returns a URL, with the variables and the file of passwords of this process, as a connection string for libpq at the
- * gateway's database server, which has neither, and rejects parameters of other drivers.
+ * Converts a URL to a connection string for libpq in the gateway's database server. Adds values from the environment
+ * and the password file of this process, which the server does not have. Leaves out parameters that only other drivers
+ * know, because libpq rejects them.
  *
  * @throws a DatabaseUrlError
  */

@@ -1,7 +1,7 @@
 /**
- * Copies the tables of a platform on another server at one instant, and lets a subscription keep the copies in step
- * after it. Existing staged tables are made equal to the copy, so a first copy, a lost slot and a failover are handled
- * alike. When the log lacks rows of single tables, only these tables are copied.
+ * Copies the tables of a platform on another server as they are at one instant. From this instant on, a subscription
+ * applies the changes. Existing staged tables are made equal to the copy, so the same code handles a first copy, a lost
+ * slot and a failover. When the WAL does not have all rows of single tables, only these tables are copied.
  */
 import { liftLimits } from '../db/connection/lift-limits.ts'
 import { defaultLockWait } from '../db/migration/migrate.ts'
@@ -13,30 +13,33 @@ import { type CopyProgress, copyTables, createSlot } from './snapshot.ts'
 import { dropSlots, startSubscription, stopSubscription } from './subscription.ts'
 import { switchTo } from './switch.ts'
 
-/** The key of the advisory lock of a copy: any number, the same for all instances. */
+/** The key of the advisory lock of a copy: an arbitrary number, the same for all instances. */
 const copyLock = 7_302_155_602
 
 export interface CopyOptions extends CopyProgress {
   /** The URL of the platform's database, which the subscription also uses. */
   platformUrl: string
-  /** The time to wait for the end of the platform's open transactions, before which a slot cannot begin, in seconds. */
+  /**
+   * The maximum wait for the end of the platform's open transactions, in seconds. A slot can only begin after their
+   * end.
+   */
   lockWait?: number
   onBlocked?: (holders: string) => void
-  /** The tables that are not staged yet. They are staged before the copy. */
+  /** The tables that are not staged yet. The copy stages these tables first. */
   tables?: readonly PlatformTable[]
-  /** Called when the copy begins, because no other process copies. */
+  /** Called when the copy begins; not called when another process copies. */
   onBegin?: () => void
 }
 
 /**
- * Copies all staged tables, and switches the subscription to a new slot. From the snapshot until the switch nothing is
- * applied, and the service uses the former rows. After an error the former subscription continues, and the next call
- * begins again.
+ * Copies all staged tables, and switches the subscription to a new slot. From the snapshot until the switch, no changes
+ * are applied, and the service uses the former rows. After an error the former subscription continues, and the next
+ * call starts a new copy.
  *
  * @param owner connections of the owner of the staged tables, who may create subscriptions
- * @returns false when another process copies
+ * @returns true when the tables are copied; false when another process copies
  * @throws a ReasonError when forbidden tables are published; an Error that names the transactions that delay the slot;
- *   an error of either database
+ * an error of either database
  */
 export async function copyPlatform(
   owner: Pool,
@@ -58,7 +61,7 @@ export async function copyPlatform(
     const changed = await session<{ oid: number }[]>`
       select /* staging.read_changed */ platform_oid::bigint as oid from gateway.staged_table where needs_copy is not null`
     const isComplete = former?.slot != null && former.needs_copy === null && tables.length === 0
-    // Another instance has copied the tables meanwhile.
+    // In the meantime, another instance has copied the tables.
     if (isComplete && changed.length === 0) return true
     onBegin?.()
     await dropSlots(platform, [former?.other_slot])
@@ -68,7 +71,8 @@ export async function copyPlatform(
       values (${slot}, ${some.length === 0 ? 'The copy goes on.' : null})
       on conflict (is_only) do update
       set other_slot = excluded.other_slot, needs_copy = coalesce(subscription.needs_copy, excluded.needs_copy)`
-    // The copy is recorded before a table is staged, so that after an interruption no table counts as copied.
+    // The start of the copy is recorded before a table is staged, so that after an interruption no table counts as
+    // copied.
     for (const table of tables) {
       await session`select /* staging.stage_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb, false)`
     }
@@ -79,11 +83,11 @@ export async function copyPlatform(
     const found = await readPlatformTables(platform, oids)
     for (const { problem, ...table } of found) if (problem) throw new Error(`${pathOf(table)} ${problem.join('. ')}`)
     const ignored = await publish(platform, name, found, { lockWait, onBlocked })
-    // Read before the snapshot, so that a failover during the copy is detected as another server.
+    // The server is read before the snapshot, so that a failover during the copy is detected later as another server.
     const server = await readServer(platform)
     try {
-      // Stopped before the snapshot, because the snapshot must not be older than rows that the former subscription
-      // applies.
+      // The former subscription stops before the snapshot, because it must not apply changes that are newer than the
+      // snapshot.
       await stopSubscription(session)
       const { snapshot, position } = await createSlot(walSender, platform, { slot, server, lockWait, onBlocked })
       const isFirst = former?.slot == null
@@ -107,8 +111,8 @@ export async function copyPlatform(
 }
 
 /**
- * Drops the slot of the former subscription, or of an interrupted copy. It takes the lock of copies, because the slot
- * of a running copy may not exist yet, and must stay recorded.
+ * Drops the slot of the former subscription, or of an interrupted copy. Takes the lock of copies, because a running
+ * copy has recorded its slot, which may not exist yet.
  */
 export async function dropOtherSlot(owner: Sql, platform: Sql): Promise<void> {
   const [other] = await owner<{ slot: string }[]>`

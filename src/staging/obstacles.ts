@@ -1,4 +1,4 @@
-/** Finds the obstacles to a replication: tests each right and setting that `apply` needs, and leaves no trace. */
+/** Finds the obstacles to a replication: tests each right and setting that `apply` needs, and changes nothing. */
 import type { Finding } from '../adoption/check.ts'
 import { codeOf } from '../db/connection/outage.ts'
 import { inSession, type Pool, type Sql } from '../db/sql.ts'
@@ -46,7 +46,7 @@ export async function findObstacles(staged: StagedPlatform): Promise<Finding[]> 
     ) found (holds, problem, remedy) where holds`
   if (surplus?.isForbidden) found.push({ problem: surplus.reason.message, remedy: surplus.reason.action })
   const refused = found.map(one => ({ file: 'PLATFORM_URL', ...one }))
-  // With an obstacle, the server of the gateway would fail for the same reason.
+  // After an obstacle there is no trial, because the gateway's server would fail for the same reason.
   const all = refused.length > 0 ? refused : await trySubscription(staged)
   return all.map(one => ({ line: null, level: 'error', keys: [], ...one }))
 }
@@ -56,7 +56,7 @@ async function trySubscription({ owner, platformUrl, name }: StagedPlatform) {
   try {
     await inSession(owner, async session => {
       await session.unsafe('begin /* staging.begin_trial */')
-      // A publication that does not exist has no tables to subscribe to.
+      // The trial uses a publication that does not exist, so that the subscription has no tables.
       const trial = { name: `${subscriptionName}_trial`, publication: `${name}_trial` }
       await createSubscription(session, { ...trial, platformUrl, options: 'enabled = false, slot_name = none' })
     })

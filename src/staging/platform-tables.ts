@@ -1,26 +1,31 @@
 /** Reads the tables of a platform on another server from its catalog. */
 import { arrayText, type Sql } from '../db/sql.ts'
 
-/** A table of the platform, and the properties by which it is staged. None of its texts is SQL. */
+/**
+ * A table of the platform, with the properties that its staged table needs. The texts are names and values, not SQL.
+ */
 export interface PlatformTable {
   platform_oid: number
   schema: string
   name: string
-  /** False for a view, or a foreign table. */
+  /** True for a table or a partitioned table; false for a view or a foreign table. */
   is_table: boolean
   /** Each column also has the attributes of `gateway.platform_column` (sql/0015), which only PostgreSQL reads. */
   columns: { name: string }[]
-  /** The expressions of generated columns, which are not replicated, by name. */
+  /** The expressions of generated columns, by the name of the column. Generated columns are not replicated. */
   generated: Record<string, string>
-  /** The columns by which the platform's log identifies changed rows; empty without such columns. */
+  /**
+   * The columns with which the WAL of the platform identifies changed rows (the replica identity); empty without such
+   * columns.
+   */
   key: string[]
   /** The parts of the catalog that `gateway.follow_table` compares. */
   marks: Record<string, unknown>
-  /** The files of partitions with rows that were attached as tables. */
+  /** The file numbers of partitions that already had rows when they were attached. */
   attached: number[]
   /** The columns of indexes. */
   indexes: string[][]
-  /** The reason why it cannot be published, and the remedy; null when it can be published. */
+  /** The reason why the table cannot be published, and the remedy; null when the table can be published. */
   problem: [what: string, remedy: string] | null
 }
 
@@ -32,11 +37,11 @@ export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>)
   `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`
 
 /**
- * Reads the tables of all schemas except the system's. A partitioned table is one table. Generated columns, which are
- * not replicated, are left out.
+ * Reads the tables of all schemas except the system schemas. A partitioned table counts as one table. `columns` does
+ * not include generated columns, because they are not replicated.
  *
  * @param sql the database of the platform
- * @param oids the tables to read; default: all tables, and views and foreign tables, which have a problem
+ * @param oids the tables to read; default: all tables, and all views and foreign tables, which always have a `problem`
  */
 export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = null) => sql<PlatformTable[]>`
   select /* platform.read_tables */ pg_class.oid::bigint as platform_oid, nspname as schema, relname as name,

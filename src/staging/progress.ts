@@ -1,35 +1,40 @@
-/** Reads the progress of a subscription, from this database and from the platform. */
+/** Reads the progress of a subscription, from the gateway's database and from the platform. */
 import type { Sql } from '../db/sql.ts'
 import { subscriptionName } from './subscription.ts'
 
-/** The state of the subscription in this database. */
+/** The state of the subscription in the gateway's database. */
 export interface Subscription {
   slot: string | null
   server: string | null
-  /** The instant after which changes may be missing, stored by the last check of any instance, or by the copy. */
+  /** The instant after which changes may be missing. The last check of any instance, or the copy, has stored it. */
   since: string | null
   needs_copy: string | null
-  /** The reason why a single table is copied again, or null. */
+  /** The reason why single tables have to be copied again; null when there is none. */
   table_needs_copy: string | null
   is_enabled: boolean
-  /** The number of failures to apply a change. */
+  /** The number of times that the subscription has failed to apply a change. */
   failures: number
-  /** The tables that are staged. */
+  /** The staged tables, by their oids at the platform. */
   oids: number[]
 }
 
 /** The state of the slot at the platform. */
 interface Slot {
   is_lost: boolean
-  /** The bytes of the log that are not applied. */
+  /** The number of bytes of WAL that the subscription has not applied yet. */
   behind: number
-  /** The remaining share of the log budget of the slot; null when the platform keeps all of its log. */
+  /**
+   * The share of `max_slot_wal_keep_size` that is left, from 0 to 1; null when the platform keeps WAL without limit.
+   */
   log_left: number | null
-  /** The position up to which changes are applied. */
+  /** The WAL position up to which all changes are applied. */
   confirmed: string
-  /** True when the changes before a position are applied. */
+  /** True when all changes before the `position` of `readSlot` are applied. */
   is_applied: boolean
-  /** The bytes of the log that are written, and the bytes that are applied. */
+  /**
+   * The WAL positions up to which the platform has written (`written`) and the subscription has applied (`applied`), in
+   * bytes.
+   */
   written: number
   applied: number
 }
@@ -39,10 +44,10 @@ interface Slot {
  * platform, with a null slot when the check failed.
  */
 export function createLag() {
-  /** The former checks whose end of the log is not applied yet. */
+  /** The earlier checks at which the end of the WAL was a position that is not applied yet. */
   let unapplied: { name: string | null; written: number; at: string }[] = []
   return ({ slot: name, since }: Subscription, slot: Slot | null): string | null => {
-    // When this process checks a slot for the first time, the log before the slot may be as old as the stored time.
+    // At the first check of a slot by this process, the WAL that is not applied yet may be as old as the stored time.
     if (slot && since !== null && unapplied.at(-1)?.name !== name)
       unapplied = [{ name, written: slot.written, at: since }]
     if (slot) unapplied = unapplied.filter(look => look.name === name && look.written > slot.applied)
@@ -67,9 +72,9 @@ export async function readSubscription(owner: Sql): Promise<Subscription | undef
 }
 
 /**
- * Returns a slot, or null when the platform has none of the name.
+ * Returns a slot, or null when the platform has no slot with the name.
  *
- * @param position in its log, in PostgreSQL's notation
+ * @param position a WAL position (LSN)
  */
 export async function readSlot(platform: Sql, name: string, position: string): Promise<Slot | null> {
   const [slot] = await platform<Slot[]>`
@@ -84,7 +89,7 @@ export async function readSlot(platform: Sql, name: string, position: string): P
   return slot ?? null
 }
 
-/** Returns the end of the platform's log, in PostgreSQL's notation. */
+/** Returns the position (LSN) of the end of the platform's WAL. */
 export async function readPosition(platform: Sql): Promise<string> {
   const [row] = await platform<[{ position: string }]>`
     select /* platform.read_position */ pg_current_wal_insert_lsn()::text as position`

@@ -1,4 +1,4 @@
-/** The publication of a platform: the tables whose changes the subscription gets. */
+/** Plans and changes the publication of a platform: the list of the tables whose changes the subscription receives. */
 
 import { retryLocks } from '../db/connection/lock-retries.ts'
 import { codeOf } from '../db/connection/outage.ts'
@@ -7,8 +7,8 @@ import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { type PlatformTable, pathOf, readPlatformTables } from './platform-tables.ts'
 
 /**
- * Returns the name of the publication, which is the prefix of the names of slots. It identifies the gateway's database,
- * because several gateways may follow one platform.
+ * Returns the name of the publication, which is also the prefix of the names of slots. The name identifies the
+ * gateway's database, because several gateways may replicate from one platform.
  */
 export async function readReplicationName(owner: Sql): Promise<string> {
   const [own] = await owner<[{ name: string }]>`
@@ -17,13 +17,16 @@ export async function readReplicationName(owner: Sql): Promise<string> {
   return own.name
 }
 
-/** Returns whether an error is a missing right of the login. */
+/** Returns true for an error because the login does not have a right (SQLSTATE 42501). */
 export const isForbidden = (error: unknown): error is Error => codeOf(error) === '42501'
 
-/** The time that a statement waits for a lock at the platform, in milliseconds. */
+/** The maximum wait of a statement for a lock at the platform, in milliseconds. */
 const lockMs = 100
 
-/** Returns the paths of the published tables, and whether these are all tables; undefined without a publication. */
+/**
+ * Returns the paths of the published tables, and whether the publication is `for all tables`; undefined without a
+ * publication.
+ */
 async function readPublication(sql: Sql, name: string): Promise<{ isOfAll: boolean; tables: string[] } | undefined> {
   const [found] = await sql<{ isOfAll: boolean; tables: string[] }[]>`
     select /* platform.read_publication */ puballtables as "isOfAll", array_to_json(array(
@@ -39,7 +42,8 @@ const creationOf = (name: string, paths: readonly string[]) =>
   `create publication ${name} for ${listOf(paths)} with (${option});`
 
 /**
- * Returns the statements that publish tables whole. A list of columns would refuse the platform's migrations of the tables.
+ * Returns the statements that publish tables with all columns. With a list of columns, PostgreSQL would reject some
+ * migrations of the platform.
  *
  * @param sql the platform's database
  * @param name the name of the publication
@@ -53,12 +57,13 @@ export async function planPublication(sql: Sql, name: string, tables: readonly P
 
 /** Tables that are published but not staged. */
 interface SurplusTables {
-  /** The reason, with the statements for the platform. */
+  /** The reason for an administrator, with the statements to run at the platform. */
   reason: Reason
-  /** The tables that can be ignored: an empty staged table, without a subscription, receives their changes. */
+  /** The tables whose changes can be ignored: each gets an empty staged table that the subscription does not write. */
   tables: PlatformTable[]
   /**
-   * True when there are other tables, which a new subscription would write, for example a token into `gateway.token`.
+   * True when there are further tables, into which a subscription would write rows of the platform, for example
+   * `gateway.token`.
    */
   isForbidden: boolean
 }
@@ -69,7 +74,7 @@ interface SurplusTables {
  * @param sql the platform's database
  * @param name the name of the publication
  * @param tables all staged tables
- * @returns undefined when there are none
+ * @returns undefined when there are no such tables
  */
 export async function findSurplusTables(
   sql: Sql,
@@ -97,11 +102,11 @@ export async function findSurplusTables(
 }
 
 /**
- * Publishes the unpublished tables one at a time, so that no lock is held while waiting for another lock.
+ * Publishes the unpublished tables one by one, so that no lock is held during the wait for another lock.
  *
  * @param name the name of the publication
  * @param tables all tables that are staged
- * @returns the published tables to ignore
+ * @returns the tables that are published but not staged, whose changes have to be ignored
  * @throws a ReasonError when forbidden tables are published; an Error that names the holders of a lock
  */
 export async function publish(

@@ -7,8 +7,10 @@ import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts
  * Drops the subscription and the staged tables, and the slot and the publication at the platform.
  *
  * @param owner connections of the owner of the staged tables
- * @returns the statement that the owner of the publication has to run at the platform, or null
- * @throws an Error when there is a subscription, and no URL: its slot would keep the log of the platform for ever
+ * @returns the statement that the owner of the publication still has to run at the platform; null when everything is
+ * dropped
+ * @throws an Error when there is a subscription but no URL, because then its slot would keep the WAL of the platform
+ * for ever
  */
 export async function removeStaging(owner: Pool, platformUrl: string | undefined): Promise<string | null> {
   const [state] = await owner<{ slots: string[]; tables: string[] }[]>`
@@ -26,7 +28,7 @@ export async function removeStaging(owner: Pool, platformUrl: string | undefined
       await session.unsafe(`drop /* staging.drop_table */ table if exists ${table} cascade`)
   })
   return withPlatform(platformUrl, { statementTimeoutMs: 10_000 }, async platform => {
-    // The slot of a copy that was killed while the platform created it.
+    // Also finds the slot of a copy that was killed while the platform created the slot.
     const others = await platform<{ slot: string }[]>`
       select /* staging.find_other_slots */ slot_name as slot from pg_replication_slots
       where starts_with(slot_name::text, ${`${name}_`}::text) and not active`

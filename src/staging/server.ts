@@ -4,7 +4,10 @@ import { requireVersion } from '../db/connection/server-version.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { ReasonError, reason } from '../reasons.ts'
 
-/** Settings that the login may have changed. `jit` would take seconds for queries of the catalog. */
+/**
+ * Settings whose defaults the platform may have changed for the login. With `jit`, queries of the catalog would take
+ * seconds.
+ */
 const settings = {
   jit: 'off',
   default_transaction_read_only: 'off',
@@ -26,7 +29,7 @@ export const withPlatform = <Result>(
   return work(platform).finally(() => platform.end({ timeout: 1 }))
 }
 
-/** Requires that a pool reaches the database of a platform. @throws a ReasonError that names `PLATFORM_URL` */
+/** Throws when a pool cannot reach the database of a platform. @throws a ReasonError that names `PLATFORM_URL` */
 export async function requirePlatform(platform: Sql): Promise<void> {
   try {
     await platform`select /* platform.reach */`
@@ -38,7 +41,10 @@ export async function requirePlatform(platform: Sql): Promise<void> {
 }
 
 export interface Server {
-  /** The identity and the timeline of the server: they differ for another server and for a promoted standby. */
+  /**
+   * The system identifier and the timeline of the server. Another server has another identifier, a promoted standby
+   * another timeline.
+   */
   name: string
   /** The `server_version_num` of the server. */
   version: number

@@ -1,4 +1,4 @@
-/** The reads of a copy: creates a slot, and reads the rows of its instant. */
+/** Creates the slot of a copy, and copies the rows that existed when the slot began. */
 
 import { liftLimits } from '../db/connection/lift-limits.ts'
 import { type LockRetryOptions, retryLocks } from '../db/connection/lock-retries.ts'
@@ -7,17 +7,17 @@ import { arrayText, type DriverPool, type Pool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, quoteIdentifier, readPlatformTables } from './platform-tables.ts'
 import type { Server } from './server.ts'
 
-/** The time for which a slot waits for transactions of the platform before the next attempt, in milliseconds. */
+/** The maximum wait of one attempt to create a slot for transactions of the platform, in milliseconds. */
 const lockMs = 5_000
 
-/** Returns the name of the copy to which a staged table with rows is made equal. */
+/** Returns the name of the table for a copy, for a staged table that already has rows. */
 export const copyTableOf = ({ platform_oid }: PlatformTable) => `gateway.copy_of_${platform_oid}`
 
 /**
  * Creates a slot.
  *
- * @returns the snapshot, which other sessions can use until the connection that created the slot ends; and the position
- *   in the log before which all changes are in the snapshot
+ * @returns `snapshot`, which other sessions can use until `walSender` closes its connection; and `position`, the WAL
+ * position: the snapshot has all changes before it
  */
 export async function createSlot(
   walSender: Pool,
@@ -26,10 +26,10 @@ export async function createSlot(
 ): Promise<{ snapshot: string; position: string }> {
   const send = (command: string) => walSender.unsafe<Record<string, string>[]>(command).simple()
   const [session] = await send('select /* staging.prepare_slot */ pg_backend_pid() as pid')
-  // The connection keeps the snapshot, in a transaction that does nothing.
+  // No time limit, because the connection has to stay in an idle transaction to keep the snapshot.
   await liftLimits(walSender, false)
   await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}`)
-  // With this option, a standby that synchronises slots has this slot after a failover.
+  // With this option, a standby that synchronises slots also has this slot after a failover.
   const failover = server.version >= 170_000 ? ', FAILOVER' : ''
   const attempt = retryLocks(platform, Number(session?.pid), {
     ...options,
@@ -51,10 +51,12 @@ export interface CopyProgress {
 }
 
 /**
- * Copies the rows of staged tables. A table is locked against changes of its columns only while it is read.
+ * Copies the rows of staged tables. Each table is locked against changes of its columns only during the read of its
+ * rows.
  *
- * @param snapshot the snapshot of all rows
- * @param isFirst true when the tables have no rows yet, so that they are filled directly
+ * @param snapshot the snapshot from which all rows are read
+ * @param isFirst true when the staged tables have no rows yet; then the rows go directly into them, otherwise into
+ * tables `copyTableOf`
  * @returns the tables
  */
 export async function copyTables(
@@ -91,7 +93,7 @@ export async function copyTables(
   return tables
 }
 
-/** Begins a transaction that reads rows of a snapshot. */
+/** Begins a transaction that reads the rows of a snapshot. */
 async function beginReading(source: Sql, snapshot: string): Promise<void> {
   await source.unsafe('begin /* staging.begin_reading */ isolation level repeatable read read only')
   await source.unsafe(`set /* staging.take_snapshot */ transaction snapshot '${snapshot}'`)
@@ -101,8 +103,8 @@ async function beginReading(source: Sql, snapshot: string): Promise<void> {
 }
 
 /**
- * Requires that a table, which this transaction has read, still has the files of the snapshot: a table that was
- * rewritten or truncated later has no rows in the snapshot.
+ * Throws when a table was rewritten or truncated after the snapshot, because such a table has no rows in the snapshot.
+ * The transaction must have read the table, and so locks it.
  */
 async function requireOriginal(source: Sql, { platform_oid, schema, name }: PlatformTable): Promise<void> {
   const [other] = await source`

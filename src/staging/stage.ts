@@ -1,4 +1,4 @@
-/** Stages the tables that a mapping reads of a platform on another server. */
+/** Stages the tables of a platform on another server that a mapping reads. */
 import { type CheckedMapping, checkMapping } from '../adoption/check.ts'
 import { requireVersion } from '../db/connection/server-version.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
@@ -8,19 +8,18 @@ import { type PlatformTable, pathOf, quoteIdentifier, readPlatformTables } from 
 import { planPublication, readReplicationName } from './publication.ts'
 import { requirePlatform, withPlatform } from './server.ts'
 
-/** The tables of the platform that a mapping reads, and the findings about it. */
+/** The tables of the platform that a mapping reads, and the findings about the mapping. */
 interface PlatformCheck extends CheckedMapping {
   tables: PlatformTable[]
 }
 
 /**
- * Checks a mapping over the tables of a platform on another server, without their rows: creates missing staged tables,
- * and rolls back.
+ * Checks a mapping of a platform on another server. Creates missing staged tables without rows, and rolls this back.
  *
  * @param owner connections of the owner of the gateway's database
  * @param platformUrl the platform's database, with the login that will replicate
  * @param path the schemas of unqualified names in the mapping
- * @returns `grants`: the statements for the platform, which grant rights and create the publication
+ * @returns `grants`: the statements to run at the platform, which grant rights and create the publication
  */
 export async function checkPlatform(
   owner: Pool,
@@ -69,17 +68,17 @@ const withoutKey = {
   remedy: 'Give it a primary key if it is large, and its rows change often',
 }
 
-/** Quotes all parts of a name in SQL: PostgreSQL omits quotes that it does not need. */
+/** Quotes all parts of an SQL name, because PostgreSQL returns names without the quotes that it does not need. */
 const quotedPath = (name: string) =>
   (name.match(/"(?:[^"]|"")+"|[^."]+/g) ?? [])
     .map(part => (part.startsWith('"') ? part : quoteIdentifier(part)))
     .join('.')
 
 /**
- * Publishes the tables that a mapping reads, and copies them unless this database already has all of them.
+ * Publishes the tables that a mapping reads. Copies them unless the gateway's database already has all of them.
  *
- * @param owner connections of the owner of the gateway's database, which is migrated
- * @returns the findings about the mapping; with an error, nothing is done
+ * @param owner connections of the owner of the gateway's database, in which all migrations must have run
+ * @returns the findings about the mapping; when one of them is an error, nothing is published or copied
  * @throws the errors of `copyPlatform`
  */
 export async function stagePlatform(
@@ -96,7 +95,7 @@ export async function stagePlatform(
     if (!(await copyPlatform(owner, { ...options, tables })))
       throw new Error('Another process copies the tables of the platform. Wait for its end, and run the command again.')
   }
-  // Rules and selects need the indexes of the platform.
+  // The staged tables need the indexes of the platform, because rules and selects use them.
   for (const table of tables) {
     const read = columns.get(pathOf(table))
     for (const index of table.indexes.filter(([first = '']) => read?.has(quoteIdentifier(first)))) {

@@ -1,16 +1,19 @@
-/** The subscription to a platform on another server, and its slots there. */
+/** Creates, stops and drops the subscription to a platform on another server, and its slots at the platform. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
 import { connectionString } from './connection-string.ts'
 
-/** The name of the subscription, in the database of the gateway. */
+/** The name of the subscription in the gateway's database. */
 export const subscriptionName = 'voucher_gateway'
 
-/** The time limit for the end of its worker, and the interval at which the worker is checked, in milliseconds. */
+/**
+ * The maximum wait for the end of the subscription's worker (`timeLimit`), and the interval at which the worker is
+ * checked, in milliseconds.
+ */
 const timeLimit = 30_000
 const interval = 100
 
-/** Disables the subscription, and waits until nothing more is applied. */
+/** Disables the subscription, and waits until its worker has ended. */
 export async function stopSubscription(target: DriverPool): Promise<void> {
   if (!(await hasSubscription(target))) return
   await target.unsafe(`alter /* staging.stop */ subscription ${subscriptionName} disable`)
@@ -26,7 +29,7 @@ export async function stopSubscription(target: DriverPool): Promise<void> {
   }
 }
 
-/** Returns whether the subscription writes tables that are not staged, or are ignored. */
+/** Returns whether the subscription writes into tables that are not staged, or whose changes must be ignored. */
 export async function hasUnstagedTables(target: Sql): Promise<boolean> {
   const [table] = await target`
     select /* staging.find_foreign */ from pg_subscription_rel join pg_subscription on pg_subscription.oid = srsubid
@@ -39,7 +42,7 @@ export async function hasUnstagedTables(target: Sql): Promise<boolean> {
 /**
  * Creates a subscription to an existing slot, in the transaction of the caller.
  *
- * @param options more options of the statement
+ * @param options further `with` options of `create subscription`
  */
 export async function createSubscription(
   target: Sql,
@@ -52,7 +55,7 @@ export async function createSubscription(
   )
 }
 
-/** Enables the subscription, if it exists and writes only staged tables. */
+/** Enables the subscription, if it exists and writes only into staged tables. */
 export async function startSubscription(target: Sql): Promise<void> {
   if ((await hasSubscription(target)) && !(await hasUnstagedTables(target)))
     await target.unsafe(`alter /* staging.start */ subscription ${subscriptionName} enable`)
@@ -65,7 +68,7 @@ async function hasSubscription(target: Sql): Promise<boolean> {
   return found !== undefined
 }
 
-/** Removes the disabled subscription only from this database: its slot stays. */
+/** Drops the disabled subscription, but leaves its slot at the platform. */
 export async function dropSubscription(target: Sql): Promise<void> {
   if (!(await hasSubscription(target))) return
   await target.unsafe(`alter /* staging.leave_slot */ subscription ${subscriptionName} set (slot_name = none)`)
@@ -73,9 +76,10 @@ export async function dropSubscription(target: Sql): Promise<void> {
 }
 
 /**
- * Drops slots that are no longer needed, if they exist. Waits for a subscription that has just ended.
+ * Drops slots that are no longer needed, if they exist. Waits until a subscription that has just ended no longer uses
+ * its slot.
  *
- * @throws an Error when a slot stays in use, because it keeps the log of the platform
+ * @throws an Error when a slot stays in use. Such a slot keeps the WAL of the platform
  */
 export async function dropSlots(platform: Sql, names: readonly (string | null | undefined)[]): Promise<void> {
   const slots = arrayText(names.filter(name => name != null))
@@ -93,14 +97,16 @@ export async function dropSlots(platform: Sql, names: readonly (string | null | 
 
 /** The lag of the subscription behind the platform. */
 interface Lag {
-  /** The bytes of the platform's log that are not applied. */
+  /** The number of bytes of the platform's WAL that are not applied yet. */
   behind: number
-  /** The remaining share of `max_slot_wal_keep_size`; null when the platform keeps all of its log for the slot. */
+  /**
+   * The share of `max_slot_wal_keep_size` that is left, from 0 to 1; null when the platform keeps WAL without limit.
+   */
   log_left: number | null
 }
 
 /**
- * Returns the lag at the last check of the platform, or null.
+ * Returns the lag at the last check of the platform; null when there was no such check.
  *
  * @param isRecent true to accept only a check within the last minute
  */

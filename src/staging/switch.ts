@@ -1,4 +1,7 @@
-/** Switches to a copy: staged tables become equal to it, and the subscription continues from its slot. */
+/**
+ * Switches to a copy: makes the staged tables equal to the copy, and lets the subscription continue from the slot of
+ * the copy.
+ */
 import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
 import type { Server } from './server.ts'
@@ -6,13 +9,16 @@ import { copyTableOf } from './snapshot.ts'
 import { createSubscription, dropSubscription, hasUnstagedTables, startSubscription } from './subscription.ts'
 
 interface Switch {
-  /** The slot from which the subscription continues, and the slot that is no longer needed. */
+  /** The slot from which the subscription continues; `otherSlot` is no longer needed. */
   slot: string
   otherSlot: string | null
   server: Server
   /** The tables to make equal to their copies. */
   copied: readonly PlatformTable[]
-  /** The position of copies of single tables, whose earlier changes the subscription skips; null for all tables. */
+  /**
+   * For copies of single tables: the WAL position before which the subscription skips the changes of these tables. Null
+   * when all tables were copied.
+   */
   skipTo: string | null
   /** The tables that are published but not staged. */
   ignored: readonly PlatformTable[]
@@ -23,7 +29,8 @@ interface Switch {
 /** Makes staged tables equal to their copies, and subscribes to the slot, in one transaction. */
 export async function switchTo(target: DriverPool, change: Switch): Promise<void> {
   const { slot, otherSlot, server, copied, skipTo } = change
-  // A session without the driver's `begin`: when its connection ends, the later statements fail.
+  // `begin` is a plain statement on a session, and not the driver's `begin`: when the connection ends, all later
+  // statements fail.
   await target.unsafe('begin /* staging.begin_switch */')
   for (const table of copied) {
     await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copyTableOf(table)}::text::regclass, ${arrayText(table.key)}::text::text[])`
@@ -31,7 +38,7 @@ export async function switchTo(target: DriverPool, change: Switch): Promise<void
   }
   const oids = arrayText(copied.map(table => table.platform_oid))
   if (skipTo === null) await subscribe(target, change)
-  // PostgreSQL's own copy of a table ends with the same state.
+  // PostgreSQL's own initial copy of a table ends with the same values in `pg_subscription_rel`.
   else
     await target`
       update /* staging.skip_changes */ pg_subscription_rel set srsubstate = 's', srsublsn = ${skipTo}::text::pg_lsn
@@ -47,8 +54,8 @@ export async function switchTo(target: DriverPool, change: Switch): Promise<void
 }
 
 /**
- * Creates an empty table for each published table that is not staged, so that the subscription, which does not include
- * it, skips its changes.
+ * Creates an empty table for each published table that is not staged. The subscription does not include this table, and
+ * so skips its changes.
  */
 export async function ignoreTables(target: Sql, tables: readonly PlatformTable[]): Promise<void> {
   for (const table of tables) {
@@ -56,18 +63,19 @@ export async function ignoreTables(target: Sql, tables: readonly PlatformTable[]
   }
 }
 
-/** Replaces the subscription, in a transaction. */
+/** Replaces the subscription, in the transaction of the caller. */
 async function subscribe(target: Sql, { slot, server, ignored, platformUrl, publication }: Switch): Promise<void> {
   await dropSubscription(target)
   const [own] = await target<{ version: number }[]>`
     select /* staging.read_own_version */ current_setting('server_version_num')::int as version`
   const failover = Math.min(own?.version ?? 0, server.version) >= 170_000 ? ', failover = true' : ''
-  // A new subscription includes all published tables. An ignored table is dropped and created again before it is used,
-  // because its marks differ.
+  // A new subscription includes all published tables that exist here. So the ignored tables are created with other
+  // marks before the subscription; with their real marks they are dropped and created again after it, outside the
+  // subscription.
   const unmarked = ignored.map(table => ({ ...table, marks: {} }))
   await ignoreTables(target, unmarked)
   await createSubscription(target, { platformUrl, publication, options: `slot_name = ${slot}${failover}` })
   await ignoreTables(target, ignored)
-  // A table was published meanwhile: the rollback removes the subscription.
+  // When the platform has published a table in the meantime, the error rolls the new subscription back.
   if (await hasUnstagedTables(target)) throw new Error('The platform publishes tables that are not staged.')
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps staged tables in step with a platform on another server where replication does not: when columns change, a slot
- * is lost, or a failover happens. Reports the problems that it cannot repair.
+ * Repairs staged tables where logical replication alone is not enough: when columns change, a slot is lost, or a
+ * failover happens at the platform. Reports the problems that it cannot repair.
  */
 import { liftLimits } from '../db/connection/lift-limits.ts'
 import { codeOf } from '../db/connection/outage.ts'
@@ -17,10 +17,10 @@ import { ignoreTables } from './switch.ts'
 /** The statement timeout at the platform, in milliseconds. */
 const statementTimeoutMs = 10_000
 
-/** The pause after a copy that failed, in milliseconds. */
+/** The pause after a failed copy, in milliseconds. */
 const copyPauseMs = 60_000
 
-/** The remaining shares of the slot's log budget below which there is a warning. */
+/** The shares of `max_slot_wal_keep_size` that are left (`log_left`) below which there is a warning. */
 const warnedShares = [0.2, 0.5]
 
 /**
@@ -28,7 +28,7 @@ const warnedShares = [0.2, 0.5]
  *
  * @param owner connections of the owner of the staged tables
  * @param onCopy called before the tables are copied again
- * @returns `follow`, which checks the platform once, and makes repairs; `close`
+ * @returns `follow`, which checks the platform once and makes repairs, and `close`, which ends the watch
  */
 export function createPlatformWatch(
   owner: Pool,
@@ -36,25 +36,25 @@ export function createPlatformWatch(
 ) {
   const platform = connectPlatform(platformUrl, { name: 'platform', max: 1, statementTimeoutMs })
   const closing = new AbortController()
-  /** The columns at the former check, and the position in the platform's log after that check. */
+  /** The columns at the last check, and the WAL position of the platform after that check. */
   let former = { columns: '', position: 'FFFFFFFF/FFFFFFFF' }
-  /** The platform's tables to which the staged ones were last adapted. */
+  /** The platform's tables, as JSON, to which the staged tables were last adapted. */
   let followed = ''
   let isLooking = false
   let copyAfter = 0
   let failures = 0
-  /** The number of checks that found new failures since the last change was applied. */
+  /** The number of checks with new failures since the subscription last applied a change. */
   let failing = 0
-  /** True when the tables were adapted because of failures, which may have another reason. */
+  /** True when the staged tables were adapted because changes failed, although the failures may have another reason. */
   let isTrial = false
   let confirmed = ''
   const findLag = createLag()
 
   /**
-   * Looks at the platform.
+   * Checks the platform, and adapts the columns of the staged tables.
    *
-   * @returns the reasons, the slot, why tables have to be copied again (or null), and whether a copy has to wait for
-   *   the platform
+   * @returns the reasons for an administrator; the slot; the reason why all tables, or single tables, have to be copied
+   * again, or null; and whether a copy has to wait for a change at the platform
    */
   async function look({ slot: name, server, needs_copy, table_needs_copy, is_enabled, oids, ...now }: Subscription) {
     const reasons: Reason[] = []
@@ -62,7 +62,7 @@ export function createPlatformWatch(
       reasons.push(reason('STAGED_TABLES_DIFFER', { why: error instanceof Error ? error.message : String(error) }))
     const found = await readServer(platform)
     const slot = name === null ? null : await readSlot(platform, name, former.position)
-    // The worker has its own interval of retries, so not each check finds a new failure.
+    // The worker of the subscription retries at its own interval, so not every check finds a new failure.
     if (slot?.confirmed !== confirmed) {
       failing = 0
       isTrial = false
@@ -78,10 +78,11 @@ export function createPlatformWatch(
     const tables = await readPlatformTables(platform, oids)
     const text = JSON.stringify(tables.filter(({ problem }) => problem === null))
     const columns = JSON.stringify(tables.map(({ schema, name, columns }) => [schema, name, columns]))
-    // Waiting changes have the former name of a renamed column. If they continue to fail, they have the new name.
+    // Changes that are not applied yet usually have the former name of a renamed column. If they keep failing, they
+    // have the new name.
     const isApplied = failing > 1 || (slot?.is_applied === true && columns === former.columns)
     former = { columns, position: await readPosition(platform) }
-    // A copy disables the subscription, and adapts the tables itself.
+    // Not during a copy, which disables the subscription, and adapts the tables itself.
     if (is_enabled && text !== followed) {
       try {
         const why = await followTables(text, isApplied)
@@ -112,7 +113,7 @@ export function createPlatformWatch(
         reasons.push(reason('PLATFORM_TABLE_UNFIT', { table: pathOf(table), problem: problem[0], remedy: problem[1] }))
     }
     if (tables.length < oids.length) reasons.push(reason('PLATFORM_TABLES_DROPPED'))
-    // A copy disables the subscription, and enables it again.
+    // During a copy the subscription is disabled too, so this is a problem only without a copy.
     if (name !== null && !is_enabled && needsCopy === null && tableNeedsCopy === null) {
       reasons.push(reason('SUBSCRIPTION_DISABLED', { name: subscriptionName }))
     }
@@ -126,10 +127,11 @@ export function createPlatformWatch(
     return { reasons, slot, needsCopy, tableNeedsCopy, waits: surplus?.isForbidden === true }
   }
 
-  /** Changes the columns of the staged tables. @returns the reason why their rows have to be copied again, or null */
+  /** Adapts the columns of the staged tables. @returns the reason why rows have to be copied again, or null */
   const followTables = (tables: string, isApplied: boolean) =>
     inSession(owner, async session => {
-      // Changing a column's type in a large table takes longer than the pool's statement timeout.
+      // No time limit, because a change of a column's type in a large table takes longer than the pool's statement
+      // timeout.
       await liftLimits(session, false)
       const rows = await session<{ reason: string | null }[]>`
         select /* staging.follow_tables */ gateway.follow_table(definition, ${isApplied}) as reason
@@ -157,14 +159,14 @@ export function createPlatformWatch(
     if (needsCopy === null) await dropOtherSlot(owner, platform)
     const why = needsCopy ?? tableNeedsCopy
     if (why === null || waits || performance.now() < copyAfter) return
-    // Each attempt reads all tables, so a failed attempt is not repeated immediately.
+    // A failed copy is not repeated immediately, because each attempt reads all tables.
     copyAfter = performance.now() + copyPauseMs
     const onBegin = () => onCopy(why)
     if (await copyPlatform(owner, { platformUrl, signal: closing.signal, onBegin })) copyAfter = 0
   }
 
   return {
-    /** Checks the platform once, unless a former check is still running. */
+    /** Checks the platform once, unless the previous check is still running. */
     async follow(): Promise<void> {
       if (isLooking) return
       isLooking = true
