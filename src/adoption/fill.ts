@@ -13,7 +13,7 @@ export interface Progress {
 }
 
 /** The minimum time between two reports, in milliseconds. */
-const interval = 200
+const reportInterval = 200
 
 async function readProgress(sql: Sql): Promise<Progress> {
   const [progress] = await sql<[Progress]>`
@@ -65,7 +65,7 @@ export async function writeRecords(
       })
     // The pause is at least nine times as long as the last count of the records, so that counts take a tenth of the
     // time.
-    await pause(Math.max(interval, counting * 9))
+    await pause(Math.max(reportInterval, counting * 9))
     if (failure) throw failure
     const began = performance.now()
     const progress = await readProgress(pool)

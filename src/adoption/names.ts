@@ -4,7 +4,7 @@
  */
 
 /** The names of tables for each type of records, in the singular. */
-const tables: Record<string, string> = {
+const tableSynonyms: Record<string, string> = {
   tenant: 'merchant store shop venue outlet branch location organisation organization company channel',
   category: 'product_category collection taxon',
   variant: 'product_variant product_option sku',
@@ -14,7 +14,7 @@ const tables: Record<string, string> = {
   customer: 'person people buyer client contact member user account',
 }
 
-const columns: Record<string, string> = {
+const columnSynonyms: Record<string, string> = {
   parent_id: 'parent',
   tenant_id: 'shop_id store_id merchant_id venue_id',
   name: 'title display_name',
@@ -70,10 +70,10 @@ const columns: Record<string, string> = {
 const namesOf = (own: string, others: Record<string, string>) => [own, ...(others[own]?.split(' ') ?? [])]
 
 /** Returns the possible table names of a type of records. */
-export const tableNames = (record: string): string[] => namesOf(record, tables)
+export const tableNames = (record: string): string[] => namesOf(record, tableSynonyms)
 
 /** Returns the possible column names of a column of a mapping. */
-export const columnNames = (column: string): string[] => namesOf(column, columns)
+export const columnNames = (column: string): string[] => namesOf(column, columnSynonyms)
 
 /** Columns that are true when a voucher is not void. */
 export const activeNames = ['active', 'is_active', 'enabled', 'is_enabled']

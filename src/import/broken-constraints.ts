@@ -2,7 +2,7 @@
 import type { Fragment, Sql } from '../db/sql.ts'
 import { type ImportErrors, maxListedErrors } from './import-errors.ts'
 import type { StagedFile } from './stage.ts'
-import { type Constraint, columnList, stagingOf } from './table.ts'
+import { type Constraint, columnList, stagingTable } from './table.ts'
 
 /**
  * Adds an error for each row of a file that breaks a constraint of the file's table.
@@ -22,7 +22,7 @@ export async function findBrokenConstraints(
     if (!columns.every(name => given.includes(name))) continue
     const rows = await sql<{ line: number; reason: string; total: number }[]>`
       select /* import.find_broken_constraints */ line, reason, count(*) over () as total
-      from (${target ? selectDangling(sql, staged, columns, target, files) : duplicates(sql, staged, columns, replace)}) broken
+      from (${target ? selectDangling(sql, staged, columns, target, files) : selectDuplicates(sql, staged, columns, replace)}) broken
       order by line limit ${maxListedErrors}`
     const found = rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason }))
     errors.add(found, rows[0]?.total)
@@ -30,10 +30,15 @@ export async function findBrokenConstraints(
 }
 
 /** Returns a query for the rows whose unique values are already in an earlier line, or in the table. */
-function duplicates(sql: Sql, { table, columns: all }: StagedFile, columns: string[], replace: boolean): Fragment {
+function selectDuplicates(
+  sql: Sql,
+  { table, columns: all }: StagedFile,
+  columns: string[],
+  replace: boolean,
+): Fragment {
   const given = columnList(sql, columns, 'given')
   const keys = all.filter(({ isKey }) => isKey).map(({ name }) => name)
-  const rows = sql`${sql(stagingOf(table.name))}`
+  const rows = sql`${sql(stagingTable(table.name))}`
   return sql`
     select line, format('%s: %s is also in line %s', ${columns.join(', ')}::text, concat_ws(', ', ${given}), first) as reason
     from (
@@ -65,8 +70,8 @@ function selectDangling(
   return sql`
     select line, format('%s: no %s has the %s %s', ${columns.join(', ')}::text, ${target.table}::text,
                         ${target.columns.join(', ')}::text, concat_ws(', ', ${given})) as reason
-    from ${sql(stagingOf(table.name))} given
+    from ${sql(stagingTable(table.name))} given
     where (${given}) is not null
       and not exists (select from ${sql(`public.${target.table}`)} target where ${isTarget})
-      ${hasFile ? sql`and not exists (select from ${sql(stagingOf(target.table))} target where ${isTarget})` : sql``}`
+      ${hasFile ? sql`and not exists (select from ${sql(stagingTable(target.table))} target where ${isTarget})` : sql``}`
 }

@@ -5,8 +5,8 @@ import type { Pool, Transaction } from '../db/sql.ts'
 import { findBrokenConstraints } from './broken-constraints.ts'
 import { ImportErrors, ImportRefusedError } from './import-errors.ts'
 import type { Source } from './source.ts'
-import { type Formats, type StagedFile, stage } from './stage.ts'
-import { columnList, stagingOf } from './table.ts'
+import { type Formats, type StagedFile, stageFile } from './stage.ts'
+import { columnList, stagingTable } from './table.ts'
 
 /** The effect of an import on a table. */
 export interface ImportReport {
@@ -44,14 +44,14 @@ export async function importSources(
     const files: StagedFile[] = []
     for (const source of sources) {
       onProgress(`reading ${source.name}`)
-      const staged = await stage(transaction, source, formats, errors)
+      const staged = await stageFile(transaction, source, formats, errors)
       if (staged) files.push(staged)
     }
     if (errors.count > 0) throw new ImportRefusedError(errors)
     try {
-      return await transaction.savepoint(savepoint => write(savepoint, files, replace, onProgress))
+      return await transaction.savepoint(savepoint => writeFiles(savepoint, files, replace, onProgress))
     } catch (error) {
-      throw await explain(transaction, files, replace, error)
+      throw await explainError(transaction, files, replace, error)
     }
   })
 }
@@ -60,7 +60,7 @@ export async function importSources(
  * Writes all rows, deletes the other rows when `replace` is true, and then checks unique values. The check comes last,
  * because two rows may exchange their unique values.
  */
-async function write(
+async function writeFiles(
   sql: Transaction,
   files: StagedFile[],
   replace: boolean,
@@ -89,7 +89,7 @@ async function writeRows(sql: Transaction, { table, columns }: StagedFile): Prom
   const others = columns.filter(({ isKey }) => !isKey).map(({ name }) => name)
   const { count } = await sql`
     merge /* import.write */ into ${sql(`public.${table.name}`)} kept
-    using ${sql(stagingOf(table.name))} given on (${list(keys, 'kept')}) = (${list(keys, 'given')})
+    using ${sql(stagingTable(table.name))} given on (${list(keys, 'kept')}) = (${list(keys, 'given')})
     when not matched then insert (${list(all)}) values (${list(all, 'given')})
     ${
       others.length > 0
@@ -98,7 +98,7 @@ async function writeRows(sql: Transaction, { table, columns }: StagedFile): Prom
         : sql``
     }`
   const [staged] = await sql<{ rows: number }[]>`
-    select /* import.count */ count(*) as rows from ${sql(stagingOf(table.name))}`
+    select /* import.count */ count(*) as rows from ${sql(stagingTable(table.name))}`
   for (const { name } of columns.filter(({ isIdentity }) => isIdentity)) {
     // Moves the sequence, so that the ids that the database later assigns are above the ids of the file.
     await sql`
@@ -111,7 +111,7 @@ async function writeRows(sql: Transaction, { table, columns }: StagedFile): Prom
 }
 
 /** Returns an error that names the lines that break a constraint, after PostgreSQL has rejected all rows. */
-async function explain(sql: Transaction, files: StagedFile[], replace: boolean, error: unknown): Promise<unknown> {
+async function explainError(sql: Transaction, files: StagedFile[], replace: boolean, error: unknown): Promise<unknown> {
   // SQLSTATE 23…: a broken constraint; 21000: two rows have the same key.
   if (!(error instanceof postgres.PostgresError && /^(23|21000$)/.test(error.code))) return error
   const errors = new ImportErrors()
@@ -128,7 +128,7 @@ async function deleteOthers(sql: Transaction, { source, table, columns }: Staged
     const { count } = await sql`
       delete /* import.delete_others */ from ${sql(`public.${table.name}`)} kept
       where not exists (
-        select from ${sql(stagingOf(table.name))} given
+        select from ${sql(stagingTable(table.name))} given
         where (${columnList(sql, keys, 'given')}) = (${columnList(sql, keys, 'kept')}))`
     if (rows === 0 && count > 0)
       throw new Error(`${source.name} has no rows: --replace would delete all ${count} of ${table.name}.`)

@@ -4,7 +4,7 @@ import { type Dialect, readCsv } from './csv.ts'
 import { type ImportErrors, maxListedErrors } from './import-errors.ts'
 import { readJsonLines } from './json-lines.ts'
 import type { Source } from './source.ts'
-import { type Column, joinFragments, type PlainTable, readTable, stagingOf } from './table.ts'
+import { type Column, joinFragments, type PlainTable, readTable, stagingTable } from './table.ts'
 import { readValue } from './values.ts'
 
 export interface Formats {
@@ -26,7 +26,7 @@ export interface StagedFile {
  * @param errors receives an error for each line that is not a row, and for each value that the column cannot store
  * @returns the staged file; null when the columns of the file are wrong
  */
-export async function stage(
+export async function stageFile(
   transaction: Transaction,
   source: Source,
   formats: Formats,
@@ -34,7 +34,7 @@ export async function stage(
 ): Promise<StagedFile | null> {
   const table = await readTable(transaction, source.table)
   const typed = table.columns.map(({ name, type }) => transaction`, ${transaction(name)} ${transaction.unsafe(type)}`)
-  const staging = transaction(stagingOf(table.name))
+  const staging = transaction(stagingTable(table.name))
   await transaction`
     create temporary table /* import.stage */ ${staging} (line bigint ${joinFragments(transaction, typed, transaction``)}) on commit drop`
   const isCsv = source.format === 'csv'
@@ -81,7 +81,7 @@ export async function stage(
     }
   }
 
-  await copyRows(transaction, stagingOf(table.name), toRows())
+  await copyRows(transaction, stagingTable(table.name), toRows())
   const columns = table.columns.filter(({ name }) => given.has(name))
   if (isCsv) return columns.length > 0 ? { source, table, columns } : null
   // An empty file needs no columns.

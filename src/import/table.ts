@@ -57,7 +57,7 @@ export async function readTable(sql: Sql, name: string): Promise<PlainTable> {
 }
 
 /** Returns the name of the temporary table for the rows of a file. Each row has the number of its line. */
-export const stagingOf = (table: string): string => `staging_${table}`
+export const stagingTable = (table: string): string => `staging_${table}`
 
 /** Joins at least one fragment with a separator. */
 export const joinFragments = (sql: Sql, fragments: Fragment[], separator: Fragment): Fragment =>

@@ -43,10 +43,10 @@ function readInstant(text: string, format?: RegExp): string | null {
   return instant === afterAll || iso.startsWith('0000') ? null : instant
 }
 
-const readWhole = (bits: number) => (text: string) =>
+const createWholeNumberReader = (bits: number) => (text: string) =>
   /^[+-]?\d{1,19}$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text) ? text : null
 
-const readForm = (form: RegExp) => (text: string) => (form.test(text) ? text : null)
+const createPatternReader = (form: RegExp) => (text: string) => (form.test(text) ? text : null)
 
 /** Matches elements that a list must not have: nested, escaped, empty, null, or partly quoted. */
 const wrongElement = /[{}\\]|,\s*(?:null\s*)?,|"\s*[^\s,]|[^\s,]\s*"/i
@@ -64,11 +64,14 @@ function readList(text: string): string | null {
 /**
  * For each type: the values that it expects, for error messages, and its reader, which returns null for a wrong value.
  */
-const types: Record<string, [expected: string, read: (text: string, format?: RegExp) => string | null]> = {
-  bigint: ['a whole number, for example 12', readWhole(64)],
-  integer: ['a whole number of 32 bits, for example 12', readWhole(32)],
-  numeric: ['a number, for example 12.50', readForm(/^[+-]?(?:\d{1,99}(?:\.\d{0,99})?|\.\d{1,99})(?:e[+-]?\d\d?)?$/i)],
-  boolean: ['true or false', readForm(/^(?:true|false|t|f|yes|no|y|n|on|off|1|0)$/i)],
+const valueTypes: Record<string, [expected: string, read: (text: string, format?: RegExp) => string | null]> = {
+  bigint: ['a whole number, for example 12', createWholeNumberReader(64)],
+  integer: ['a whole number of 32 bits, for example 12', createWholeNumberReader(32)],
+  numeric: [
+    'a number, for example 12.50',
+    createPatternReader(/^[+-]?(?:\d{1,99}(?:\.\d{0,99})?|\.\d{1,99})(?:e[+-]?\d\d?)?$/i),
+  ],
+  boolean: ['true or false', createPatternReader(/^(?:true|false|t|f|yes|no|y|n|on|off|1|0)$/i)],
   date: ['a date, for example 2026-01-31 (--date-format reads others)', readDay],
   'timestamp with time zone': [
     'a date and time, for example 2026-01-31T09:30:00Z (--date-format reads other dates)',
@@ -93,7 +96,7 @@ export function readValue({ name, type, isRequired }: Column, value: unknown, da
   if (Array.isArray(value) ? value.some(isUnstorable) : isUnstorable(value)) {
     throw new Error(`${name}: PostgreSQL cannot store U+0000 and unpaired surrogates`)
   }
-  const [expected, read] = types[type] ?? ['a string or a whole number', (text: string) => text]
+  const [expected, read] = valueTypes[type] ?? ['a string or a whole number', (text: string) => text]
   const isRefused =
     type === 'text' ? typeof value !== 'string' && !Number.isSafeInteger(value) : typeof value === 'object'
   if (type === 'text[]' && Array.isArray(value) && value.every(element => typeof element === 'string')) return value

@@ -2,12 +2,12 @@ import { userInfo } from 'node:os'
 import { readDatabaseUrl } from '#database-url'
 
 /** The names of libpq's parameters (PostgreSQL 15 and later) that are copied from the URL without a conversion. */
-const known =
+const copiedParameters =
   'application_name options connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout ' +
   'sslrootcert sslcert sslkey sslcrl sslsni ssl_min_protocol_version ssl_max_protocol_version channel_binding gssencmode krbsrvname'
 
 /** The `sslmode` of libpq for the values of `ssl`, and for values of `sslmode` that only other drivers know. */
-const modes: Record<string, string> = {
+const sslModes: Record<string, string> = {
   ...{ 'no-verify': 'require', true: 'verify-full', 1: 'verify-full', false: 'disable', 0: 'disable' },
 }
 
@@ -22,8 +22,8 @@ export function connectionString(platformUrl: string): string {
   const { host, port, user, password, database, parameter } = readDatabaseUrl(platformUrl)
   const mode = parameter('sslmode') ?? parameter('ssl') ?? (parameter('sslrootcert') ? 'verify-full' : 'prefer')
   const all = {
-    ...Object.fromEntries(known.split(' ').map(name => [name, parameter(name)])),
-    ...{ host, port, user: user || userInfo().username, password, dbname: database, sslmode: modes[mode] ?? mode },
+    ...Object.fromEntries(copiedParameters.split(' ').map(name => [name, parameter(name)])),
+    ...{ host, port, user: user || userInfo().username, password, dbname: database, sslmode: sslModes[mode] ?? mode },
   }
   return Object.entries(all)
     .filter(([, value]) => value)

@@ -36,10 +36,10 @@ async function readPublication(sql: Sql, name: string): Promise<{ isOfAll: boole
   return found
 }
 
-const listOf = (paths: readonly string[]) => `table ${paths.map(path => `only ${path}`).join(', ')}`
-const option = 'publish_via_partition_root = true'
-const creationOf = (name: string, paths: readonly string[]) =>
-  `create publication ${name} for ${listOf(paths)} with (${option});`
+const tableList = (paths: readonly string[]) => `table ${paths.map(path => `only ${path}`).join(', ')}`
+const viaRootOption = 'publish_via_partition_root = true'
+const createStatement = (name: string, paths: readonly string[]) =>
+  `create publication ${name} for ${tableList(paths)} with (${viaRootOption});`
 
 /**
  * Returns the statements that publish tables with all columns. With a list of columns, PostgreSQL would reject some
@@ -52,7 +52,7 @@ export async function planPublication(sql: Sql, name: string, tables: readonly P
   const found = await readPublication(sql, name)
   const missing = tables.map(pathOf).filter(path => !found?.tables.includes(path))
   if (missing.length === 0) return []
-  return [found ? `alter publication ${name} add ${listOf(missing)};` : creationOf(name, missing)]
+  return [found ? `alter publication ${name} add ${tableList(missing)};` : createStatement(name, missing)]
 }
 
 /** Tables that are published but not staged. */
@@ -87,8 +87,8 @@ export async function findSurplusTables(
   if (surplus.length === 0) return undefined
   const change = `alter publication ${name} set`
   const statements = found?.isOfAll
-    ? `drop publication ${name}; ${creationOf(name, staged)}`
-    : `${change} (${option}); ${change} ${listOf(staged)};`
+    ? `drop publication ${name}; ${createStatement(name, staged)}`
+    : `${change} (${viaRootOption}); ${change} ${tableList(staged)};`
   const ignored = (await readPlatformTables(sql)).filter(table => surplus.includes(pathOf(table)))
   const hasGateway = surplus.some(path => path.startsWith('"gateway".'))
   return {

@@ -8,7 +8,7 @@ import { ReasonError, reason } from '../reasons.ts'
  * Settings whose defaults the platform may have changed for the login. With `jit`, queries of the catalog would take
  * seconds.
  */
-const settings = {
+const sessionSettings = {
   jit: 'off',
   default_transaction_read_only: 'off',
   lock_timeout: '0',
@@ -17,7 +17,7 @@ const settings = {
 
 /** Opens a pool of connections to the database of a platform. */
 export const connectPlatform = (platformUrl: string, options: PoolOptions) =>
-  connect(platformUrl, { ...options, settings })
+  connect(platformUrl, { ...options, settings: sessionSettings })
 
 /** Runs work on one connection to the database of a platform, and ends the connection afterwards. */
 export const withPlatform = <Result>(

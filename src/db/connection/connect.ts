@@ -81,7 +81,7 @@ const standbyLockTimeoutMs = 200
 const connectTimeoutMs = 4_000
 
 /** The maximum number of connections of each separate pool. A pool opens a connection when a statement needs one. */
-const ownConnections = { steps: 1, background: 1, exports: 2 }
+const separateConnections = { steps: 1, background: 1, exports: 2 }
 
 /**
  * Returns the maximum number of connections for expensive requests: at least two, so that one caller cannot use them
@@ -109,9 +109,9 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
     return opened
   }
   const nameOf = (own: string) => (name === 'requests' ? own : `${name}_${own}`)
-  const openSeparate = (name: keyof typeof ownConnections) => {
+  const openSeparate = (name: keyof typeof separateConnections) => {
     if (backgroundTimeoutMs === undefined) return driver
-    const connections = ownConnections[name]
+    const connections = separateConnections[name]
     const answerTimeoutMs = backgroundTimeoutMs + backgroundAllowanceMs
     const opened = openOwn({ max: connections, statementTimeoutMs: backgroundTimeoutMs, answerTimeoutMs })
     return publishUnqueued(opened, { name: nameOf(name), connections, busy: 0 })

@@ -7,7 +7,7 @@ import { codeOf } from './outage.ts'
  * In milliseconds. `read`: the interval at which the lock holders are read, less than `lock_timeout`. `retry`: the
  * pause after a failed attempt.
  */
-const times = { read: 50, retry: 1_500 }
+const intervalsMs = { read: 50, retry: 1_500 }
 
 /** The SQLSTATEs of errors because another transaction holds a lock: `lock_timeout` (55P03) and deadlock (40P01). */
 const lockConflict = /^(55P03|40P01)$/
@@ -37,11 +37,11 @@ export function retryLocks(
 ): <Result>(work: () => Promise<Result>) => Promise<Result> {
   return async work => {
     let holders = 'another transaction'
-    for (const deadline = performance.now() + lockWait * 1000; ; await pause(times.retry)) {
+    for (const deadline = performance.now() + lockWait * 1000; ; await pause(intervalsMs.retry)) {
       const reading = setInterval(async () => {
         // Ignores an error of this read, because the error would also end the attempt.
         holders = (await readHolders(sql, pid).catch(() => '')) || holders
-      }, times.read)
+      }, intervalsMs.read)
       try {
         return await work()
       } catch (error) {

@@ -5,13 +5,13 @@
  * 25006 a standby, 25P03 and 25P04 a transaction that was idle or took too long, 40001 and 40P01 a lost conflict, 55P03
  * a lock, and 0A000 and 26000 a prepared statement that is no longer valid.
  */
-const codes = [
+const outageCodes = [
   /E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NOTFOUND|AI_AGAIN)/,
   /ENOENT|EMFILE|ENFILE|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|STATEMENT_NOT_SENT|DATABASE_REFUSED/,
   /(08|28|53|57|58)\w{3}|3D000|25006|25P0[34]|40001|40P01|55P03|0A000|26000/,
 ]
 
-const outage = new RegExp(`^(${codes.map(({ source }) => source).join('|')})$`)
+const outage = new RegExp(`^(${outageCodes.map(({ source }) => source).join('|')})$`)
 
 /** Returns true when a statement failed because the database cannot be reached or used, so that a retry can succeed. */
 export const isOutage = (error: unknown): boolean => outage.test(codeOf(error))

@@ -4,7 +4,7 @@ import { ReasonError, reason } from '../../reasons.ts'
  * The oldest supported version of PostgreSQL, for the service and for a platform on another server. No older version is
  * tested.
  */
-const oldest = 15
+const oldestVersion = 15
 
 /**
  * Requires a supported version of PostgreSQL.
@@ -15,6 +15,8 @@ const oldest = 15
  */
 export function requireVersion(variable: 'DATABASE_URL' | 'PLATFORM_URL', version: number): void {
   const major = Math.floor(version / 10_000)
-  if (major < oldest)
-    throw new ReasonError(reason('POSTGRES_TOO_OLD', { variable, version: `${major}.${version % 10_000}`, oldest }))
+  if (major < oldestVersion)
+    throw new ReasonError(
+      reason('POSTGRES_TOO_OLD', { variable, version: `${major}.${version % 10_000}`, oldest: oldestVersion }),
+    )
 }

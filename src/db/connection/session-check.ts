@@ -21,7 +21,7 @@ import {
 } from './session.ts'
 
 /** The types of messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
-const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
+const messageTypes = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
 
 /**
  * Lets the socket check the session before the driver can use the connection.
@@ -51,14 +51,14 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
    * throws errors.
    */
   function take(type: number | undefined, body: Buffer): boolean {
-    if (type === message.parameterStatus) {
+    if (type === messageTypes.parameterStatus) {
       const [name = '', value = ''] = body.toString().split('\0')
       parameters.set(name, value)
     }
-    if (type === message.errorResponse) failed = true
-    if (type === message.dataRow) row.push(...readRow(body))
-    if (type === message.readyForQuery) proceed()
-    return step === 'starting' || type === message.errorResponse || type === message.parameterStatus
+    if (type === messageTypes.errorResponse) failed = true
+    if (type === messageTypes.dataRow) row.push(...readRow(body))
+    if (type === messageTypes.readyForQuery) proceed()
+    return step === 'starting' || type === messageTypes.errorResponse || type === messageTypes.parameterStatus
   }
 
   function proceed(): void {
@@ -106,7 +106,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
 }
 
 /** ReadyForQuery outside a transaction. */
-const readyMessage = Buffer.from([message.readyForQuery, 0, 0, 0, 5, 0x49])
+const readyMessage = Buffer.from([messageTypes.readyForQuery, 0, 0, 0, 5, 0x49])
 
 /** Reads the columns of a DataRow: their number, and for each its length (-1 for null) and its text. */
 function readRow(body: Buffer): (string | null)[] {

@@ -13,19 +13,19 @@ import { checkSession } from './session-check.ts'
 const tlsAnswerTimeoutMs = 4_000
 
 /** The interval at which the time limits of running statements are checked, in milliseconds. */
-const checkMs = 100
+const checkIntervalMs = 100
 
 /**
  * The maximum time that counts between two checks, in milliseconds. A longer time counts as this time, because a
  * process that is busy or stopped cannot read an answer.
  */
-const longestGap = 500
+const maxCountedMs = 500
 
 /**
  * Pauses before a connection is opened again, in seconds: after a lost connection, after a failed start, and after a
  * refused session. The last is long, because each refused session costs a pooler and the server a connection.
  */
-const pause = { lost: 0.05, failedStart: 0.25, refused: 1 }
+const reconnectPauses = { lost: 0.05, failedStart: 0.25, refused: 1 }
 
 /** An open socket, and the progress of its statement. */
 interface WatchedSocket {
@@ -59,12 +59,12 @@ export function poolSockets({
   answerTimeoutMs?: number | undefined
   session: SessionRequirements
 }) {
-  let nextPause = pause.lost
+  let nextPause = reconnectPauses.lost
   let isClosed = false
   const all = new Set<Socket>()
   const watched = new Set<WatchedSocket>()
   /**
-   * A clock that only checks advance, in milliseconds: by the time since the former check, but by `longestGap` at most.
+   * A clock that only checks advance, in milliseconds: by the time since the former check, but by `maxCountedMs` at most.
    */
   let time = 0
   let checkedAt = 0
@@ -89,7 +89,7 @@ export function poolSockets({
       return opened
     } catch (error) {
       plain.destroy()
-      nextPause = pause.failedStart
+      nextPause = reconnectPauses.failedStart
       return failedSocket(error)
     }
   }
@@ -109,7 +109,7 @@ export function poolSockets({
         state.rest = null
         state.busySince = null
         started = true
-        nextPause = pause.lost
+        nextPause = reconnectPauses.lost
         stopWhenIdle()
       } else if (state.isBusy) {
         // The server may send notices between statements, and stays ready.
@@ -117,7 +117,9 @@ export function poolSockets({
       }
     })
     opened.on('close', () => {
-      if (!started) nextPause = opened.errored instanceof DatabaseRefusedError ? pause.refused : pause.failedStart
+      if (!started)
+        nextPause =
+          opened.errored instanceof DatabaseRefusedError ? reconnectPauses.refused : reconnectPauses.failedStart
       watched.delete(state)
       stopWhenIdle()
     })
@@ -135,7 +137,7 @@ export function poolSockets({
   function startChecking(limit: number): void {
     if (checking) return
     checkedAt = performance.now()
-    checking = setInterval(() => check(limit), checkMs).unref()
+    checking = setInterval(() => check(limit), checkIntervalMs).unref()
   }
 
   /** Stops the timer, so that an idle process is not woken. */
@@ -147,7 +149,7 @@ export function poolSockets({
 
   function check(limit: number): void {
     const now = performance.now()
-    time += Math.min(longestGap, now - checkedAt)
+    time += Math.min(maxCountedMs, now - checkedAt)
     checkedAt = now
     for (const state of watched) {
       if (!state.isBusy) continue
