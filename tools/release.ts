@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { readOwn } from '../src/db/migration/migrations.ts'
+import { readMigrationFiles } from '../src/db/migration/migrations.ts'
 import { releases } from '../src/db/migration/releases.ts'
 import { version as former } from '../src/version.ts'
 
@@ -29,7 +29,7 @@ const heading = new RegExp(`^## (Unreleased|${version.replaceAll('.', '\\.')} â€
 if (!heading.test(changes)) throw new Error('CHANGELOG.md has no heading "## Unreleased".')
 writeFileSync('CHANGELOG.md', changes.replace(heading, `## ${version} â€” ${new Date().toISOString().slice(0, 10)}`))
 
-const migration = readOwn().at(-1)?.version ?? 0
+const migration = readMigrationFiles().at(-1)?.version ?? 0
 const isStop = releases.find(release => release.version === version)?.isStop ?? false
 const others = releases.filter(release => release.version !== version)
 writeFileSync('sql/releases.json', JSON.stringify([...others, { version, migration, isStop }]))

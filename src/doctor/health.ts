@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { coalesceReads } from '../async/coalesce-reads.ts'
 import { codeOf } from '../db/connection/outage.ts'
 import type { Pool } from '../db/sql.ts'
-import { reasonsOf, type StandbyState } from '../db/standby/standby.ts'
+import { type StandbyState, standbyReasons } from '../db/standby/standby.ts'
 import { readStepState, type StepState } from '../projection/step-state.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { hideKey } from './hide-key.ts'
@@ -121,7 +121,7 @@ export function createReadiness(
     const found = [...reasons, ...(capture ?? []), ...(rights ?? []), ...(clock ?? []), ...app.failureLog.reasons()]
     if (steps) found.push(...steps.reasons)
     log(found, !parts.includes(null))
-    const all = { ...shown, reasons: [...found, ...reasonsOf(standbys)] }
+    const all = { ...shown, reasons: [...found, ...standbyReasons(standbys)] }
     if (!steps) return all
     const { reasons: _, rejectedKeys, ...rest } = steps
     const hidden = rejectedKeys.map(rejected => ({ ...rejected, key: hideKey(rejected.key) }))

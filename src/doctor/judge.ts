@@ -1,5 +1,5 @@
-/** Makes the checks of `doctor`, with their reasons, from facts. */
-import { reasonsOf } from '../db/standby/standby.ts'
+/** Judges facts: makes the reasons of each check. */
+import { standbyReasons } from '../db/standby/standby.ts'
 import { pauseReasons } from '../domain/event/endpoint.ts'
 import { type Reason, reason } from '../reasons.ts'
 import type { Facts } from './inspect.ts'
@@ -56,7 +56,7 @@ const judges: Record<string, (facts: Facts) => Reason[]> = {
     if ('error' in redis) return [reason('REDIS_UNREACHABLE', redis)]
     return redis.policy === 'noeviction' ? [] : [reason('REDIS_EVICTS', redis)]
   },
-  standbys: ({ standbys }) => reasonsOf(standbys),
+  standbys: ({ standbys }) => standbyReasons(standbys),
   platform: ({ platform }) => [...platform],
 }
 

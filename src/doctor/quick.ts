@@ -1,5 +1,5 @@
-/** The quick checks. Both `doctor` and `/readyz` run these checks. */
-import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migration/migrations.ts'
+/** The quick checks, which both `doctor` and `/readyz` run. */
+import { countPendingMigrations, UnreleasedDatabaseError } from '../db/migration/migrations.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { findUncaptured } from '../projection/capture.ts'
 import { type Reason, reason } from '../reasons.ts'
@@ -26,7 +26,7 @@ export async function findUnwritable(sql: Pool): Promise<Reason[]> {
 /** Returns the reason why the database is not migrated. */
 async function findUnmigrated(sql: Pool): Promise<Reason[]> {
   try {
-    const missing = await countMissingMigrations(sql)
+    const missing = await countPendingMigrations(sql)
     return missing === 0 ? [] : [reason('MIGRATIONS_MISSING', { missing, migrate: commands.migrate })]
   } catch (error) {
     if (error instanceof UnreleasedDatabaseError) return [reason('DATABASE_UNRELEASED', commands)]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type postgres from '#postgres'
 import { serviceRole } from '../../src/db/connection/connect.ts'
-import { readOwn } from '../../src/db/migration/migrations.ts'
+import { readMigrationFiles } from '../../src/db/migration/migrations.ts'
 import type { Owner } from '../faults/support/world.ts'
 
 /** The first line of a dump, as a comment of SQL. */
@@ -18,7 +18,7 @@ export interface DumpHead {
 
 /** The migrations of the checkout up to one: their digests by file. */
 export const digestsUpTo = (last: number): Record<string, string> =>
-  Object.fromEntries(readOwn().flatMap(({ version, file, md5 }) => (version > last ? [] : [[file, md5]])))
+  Object.fromEntries(readMigrationFiles().flatMap(({ version, file, md5 }) => (version > last ? [] : [[file, md5]])))
 
 /**
  * Reads what the service can call, read and write: each function with its arguments and result, each column with its type.

@@ -1,7 +1,7 @@
 /** A later release, which changes what CONTRIBUTING.md has recipes for: fields, functions and templates, and a type of record. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readOwn } from '../../src/db/migration/migrations.ts'
+import { readMigrationFiles } from '../../src/db/migration/migrations.ts'
 import { createLaterVersion } from '../support/later-version.ts'
 
 const plain = join(import.meta.dirname, '../../mappings/plain')
@@ -35,7 +35,7 @@ export function changeMapping(folder: string): void {
 
 /** Makes its program. Its migration holds its locks for two seconds. @returns the file to run */
 export function createNextRelease(): string {
-  const newest = readOwn().at(-1)?.version ?? 0
+  const newest = readMigrationFiles().at(-1)?.version ?? 0
   const nameOf = (added: number, rest: string) => `${String(newest + added).padStart(4, '0')}.${rest}.sql`
   return createLaterVersion({
     version: '99.0.0',

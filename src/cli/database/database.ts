@@ -5,7 +5,7 @@ import { requirePatchedDriver } from '../../db/connection/driver.ts'
 import { readRights } from '../../db/connection/rights.ts'
 import { requireVersion } from '../../db/connection/server-version.ts'
 import { requireUnicode } from '../../db/connection/session.ts'
-import { countMissingMigrations, UnreleasedDatabaseError } from '../../db/migration/migrations.ts'
+import { countPendingMigrations, UnreleasedDatabaseError } from '../../db/migration/migrations.ts'
 import { ReasonError, reason } from '../../reasons.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 import { databaseError } from './errors.ts'
@@ -135,7 +135,7 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
     setsServiceRole === null ? reason('ROLE_MISSING', { migrate }) : reason('ROLE_NOT_GRANTED', { login })
   // Checked first, because a login that cannot read the table of migrations would report all migrations as missing.
   if (!readsMigrations && !setsServiceRole) throw new ReasonError(forbidden)
-  const missing = await countMissingMigrations(readsMigrations ? owner : pool)
+  const missing = await countPendingMigrations(readsMigrations ? owner : pool)
   if (missing > 0) throw new ReasonError(reason('MIGRATIONS_MISSING', { missing, migrate }))
   if (!setsServiceRole) throw new ReasonError(forbidden)
 }

@@ -17,13 +17,13 @@ export interface Definition {
   md5: string
 }
 
-const folder = fileURLToPath(new URL('../../../sql/functions', import.meta.url))
+const functionsFolder = fileURLToPath(new URL('../../../sql/functions', import.meta.url))
 
 /** Read only once, because the files of a running service do not change. */
 let own: Definition[] | undefined
 
 /** Returns the definitions in an order in which PostgreSQL can create them. */
-export const readDefinitions = (): Definition[] => (own ??= inOrder(readFiles()))
+export const readDefinitions = (): Definition[] => (own ??= sortByDependency(readFiles()))
 
 /**
  * Returns whether a file is a template. The database makes one function per type of records or per source from a
@@ -37,12 +37,12 @@ values ('${basename(file, '.template.sql')}', $template$${content}$template$)
 on conflict (name) do update set text = excluded.text;`
 
 const readFiles = () =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  readdirSync(functionsFolder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.sql'))
     .map(file => file.replaceAll('\\', '/'))
     .sort()
     .map(file => {
-      const content = readFileSync(`${folder}/${file}`, 'utf8')
+      const content = readFileSync(`${functionsFolder}/${file}`, 'utf8')
       const text = isTemplate(file) ? insertTemplate(file, content) : content
       return { file, text, md5: createHash('md5').update(text).digest('hex') }
     })
@@ -51,7 +51,7 @@ const readFiles = () =>
  * Sorts files so that each definition comes after the definitions that it names. PostgreSQL reads the quoted body of a
  * function only when it runs, so the files with calls come last.
  */
-function inOrder(files: Definition[]): Definition[] {
+function sortByDependency(files: Definition[]): Definition[] {
   const byName = new Map(files.map(one => [basename(one.file, '.sql'), one]))
   const sorted = new Set<Definition>()
   const open = new Set<Definition>()
@@ -77,7 +77,7 @@ function inOrder(files: Definition[]): Definition[] {
 const preparation = 'set /* definition.prepare */ local check_function_bodies = off;'
 
 /** Returns the statement that records the definitions that this release has made. */
-const recordOf = (definitions: readonly Definition[]) =>
+const recordStatement = (definitions: readonly Definition[]) =>
   `insert /* definition.record */ into gateway.definition (file, md5, release)
 values ${definitions.map(({ file, md5 }) => `('${file}', '${md5}', '${version}')`).join(',\n       ')}
 on conflict (file) do update set md5 = excluded.md5, release = excluded.release;`
@@ -99,9 +99,11 @@ export async function makeDefinitions(transaction: Sql, definitions: readonly De
         throw error
       })
   }
-  await transaction.unsafe(recordOf(definitions)).simple()
+  await transaction.unsafe(recordStatement(definitions)).simple()
 }
 
 /** Returns the SQL that `makeDefinitions` runs. */
 export const describeDefinitions = (definitions: readonly Definition[]): string[] =>
-  definitions.length === 0 ? [] : [preparation, ...definitions.map(({ text }) => text.trimEnd()), recordOf(definitions)]
+  definitions.length === 0
+    ? []
+    : [preparation, ...definitions.map(({ text }) => text.trimEnd()), recordStatement(definitions)]

@@ -2,14 +2,21 @@ import { retryLocks } from '../connection/lock-retries.ts'
 import { captureMissing, hasMappings, installMappings, type Mapping } from '../mapping/mappings.ts'
 import { inSession, type Pool, type Sql } from '../sql.ts'
 import { makeDefinitions, readDefinitions } from './definitions.ts'
-import { filesBeforeTransaction, isAlone, isUpToDate, type Migration, readOwn, readUpgrade } from './migrations.ts'
 import {
-  completionOf,
+  filesBeforeTransaction,
+  isAlone,
+  isUpToDate,
+  type Migration,
+  readMigrationFiles,
+  readUpgrade,
+} from './migrations.ts'
+import {
+  completionStatements,
   needsCaptureAgain,
   needsPreparationAgain,
-  preparationFor,
-  recapture,
-  recordOf,
+  preparationStatement,
+  recaptureStatement,
+  recordStatement,
 } from './upgrade-statements.ts'
 
 /** The files that an upgrade has run, or would run, in the order of their execution. */
@@ -27,7 +34,7 @@ const migrationLock = 7_302_155_601
  * Times in milliseconds. While a migration waits for a lock, all later statements that need the lock wait behind the
  * migration. So a migration waits only for a short time, then lets the other statements run, and tries again.
  */
-const times = { lock: 100, connectionCheck: 500 }
+const limitsMs = { lock: 100, connectionCheck: 500 }
 
 /** The time for which a migration tries to get its locks by default, in seconds. */
 export const defaultLockWait = 300
@@ -67,7 +74,9 @@ export async function migrate(
     await attempt(() => session`select /* migration.lock */ pg_advisory_lock(${migrationLock})`)
     const applied: string[] = []
     for (const migration of filesBeforeTransaction((await readUpgrade(session)).missing)) {
-      await attempt(async () => void (await (isAlone(migration) ? runAlone : run)(session, migration)))
+      await attempt(
+        async () => void (await (isAlone(migration) ? runOutsideTransaction : runMigration)(session, migration)),
+      )
       applied.push(migration.file)
     }
     const upgrade = await attempt(() => upgradeIn(session, adopted))
@@ -82,13 +91,13 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
   await execute('begin /* migration.begin */')
   try {
     const { missing, changed } = await readUpgrade(session)
-    for (const migration of missing) await run(session, migration)
+    for (const migration of missing) await runMigration(session, migration)
     await makeDefinitions(session, changed)
     // The functions of a mapping depend on the functions that create them, and on the fields of the type.
-    if (missing.length > 0 || needsPreparationAgain(changed)) await execute(preparationFor(changed))
-    if (needsCaptureAgain(changed)) await execute(recapture)
+    if (missing.length > 0 || needsPreparationAgain(changed)) await execute(preparationStatement(changed))
+    if (needsCaptureAgain(changed)) await execute(recaptureStatement)
     if (adopted !== null) await installMappings(session, adopted)
-    await execute(completionOf(missing))
+    await execute(completionStatements(missing))
     await execute('commit /* migration.commit */')
     return { applied: missing.map(({ file }) => file), made: changed.map(({ file }) => file) }
   } catch (error) {
@@ -106,25 +115,26 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
  */
 async function prepareSession(session: Sql): Promise<number> {
   await session.unsafe(`do /* migration.check_connection */ $$ begin
-    perform set_config('client_connection_check_interval', '${times.connectionCheck}', false);
+    perform set_config('client_connection_check_interval', '${limitsMs.connectionCheck}', false);
   exception when invalid_parameter_value then null; end $$`)
   const [row] = await session<[{ pid: number }]>`
     select /* migration.prepare */ pg_backend_pid() as pid, set_config('statement_timeout', '0', false),
-           set_config('lock_timeout', ${String(times.lock)}, false), set_config('synchronous_commit', 'off', false)`
+           set_config('lock_timeout', ${String(limitsMs.lock)}, false), set_config('synchronous_commit', 'off', false)`
   return row.pid
 }
 
 /** Runs the statements of a file that cannot be in a transaction one by one, and records the file. */
-async function runAlone(session: Sql, migration: Migration): Promise<void> {
+async function runOutsideTransaction(session: Sql, migration: Migration): Promise<void> {
   for (const statement of migration.text.split(/;\n/)) if (statement.trim()) await session.unsafe(statement).simple()
-  await session.unsafe(recordOf(migration)).simple()
+  await session.unsafe(recordStatement(migration)).simple()
 }
 
 /** Runs and records a file in one message, because PostgreSQL runs all statements of one message in one transaction. */
-const run = (session: Sql, migration: Migration) => session.unsafe(`${migration.text}\n${recordOf(migration)}`).simple()
+const runMigration = (session: Sql, migration: Migration) =>
+  session.unsafe(`${migration.text}\n${recordStatement(migration)}`).simple()
 
 /** Applies all migrations and definitions in the transaction of the caller, without mappings. The database has none. */
 export async function createSchema(transaction: Sql): Promise<void> {
-  for (const migration of readOwn()) await run(transaction, migration)
+  for (const migration of readMigrationFiles()) await runMigration(transaction, migration)
   await makeDefinitions(transaction, readDefinitions())
 }

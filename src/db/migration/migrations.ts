@@ -30,7 +30,7 @@ export interface Migration {
 let own: Migration[] | undefined
 
 /** Returns the migrations of this version, in their order. */
-export function readOwn(): Migration[] {
+export function readMigrationFiles(): Migration[] {
   const directory = new URL('../../../sql/', import.meta.url)
   own ??= readdirSync(directory)
     .filter(file => /\.(do|alone)\./.test(file))
@@ -80,7 +80,7 @@ export interface MigrationState {
 
 /** Reads the migrations of a database. @throws `UnreleasedDatabaseError` */
 export async function readMigrations(sql: Sql): Promise<MigrationState> {
-  const own = readOwn()
+  const own = readMigrationFiles()
   const rows = (await hasSchema(sql))
     ? await sql<{ version: number; name: string; md5: string | null; applied_at: string }[]>`
         select /* migration.read */ version, name, md5, to_json(run_at) #>> '{}' as applied_at
@@ -156,10 +156,10 @@ export const isUpToDate = ({ missing, changed }: Pick<MigrationState, 'missing' 
   missing.length === 0 && changed.length === 0
 
 /** Returns the texts of all migrations and definitions. */
-export const schemaTexts = (): string[] => [...readOwn(), ...readDefinitions()].map(({ text }) => text)
+export const schemaTexts = (): string[] => [...readMigrationFiles(), ...readDefinitions()].map(({ text }) => text)
 
 /** Returns the number of files that an upgrade of the database would run. @throws `UnreleasedDatabaseError` */
-export async function countMissingMigrations(sql: Sql): Promise<number> {
+export async function countPendingMigrations(sql: Sql): Promise<number> {
   const { missing, changed } = await readMigrations(sql)
   return missing.length + changed.length
 }

@@ -9,12 +9,12 @@ import {
   isAlone,
   isUpToDate,
   type Migration,
-  readOwn,
+  readMigrationFiles,
   readUpgrade,
 } from './migrations.ts'
 
 /** Returns the statement that records a migration. */
-export const recordOf = ({ version, file, md5 }: Migration) =>
+export const recordStatement = ({ version, file, md5 }: Migration) =>
   `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
 
 /** Returns whether a change of these definitions also changes the functions of mappings. */
@@ -29,17 +29,17 @@ export const needsCaptureAgain = (changed: readonly Definition[]): boolean =>
  * Returns the statement that makes the functions of mappings again, because a migration may have changed the columns of
  * a type.
  */
-export const preparationFor = (changed: readonly Definition[]) =>
+export const preparationStatement = (changed: readonly Definition[]) =>
   `call /* mapping.prepare_again */ gateway.prepare_mappings(${needsPreparationAgain(changed)});`
 
 /** Marks all sources, so that their triggers are created again. */
-export const recapture = 'update /* mapping.capture_again */ gateway.rule set is_captured = false;'
+export const recaptureStatement = 'update /* mapping.capture_again */ gateway.rule set is_captured = false;'
 
 /**
  * Returns the SQL that ends an upgrade: it revokes the default privileges that the owner gives to others, and records
  * the state of each object. A table is recorded only after migrations, because other statements may have changed it.
  */
-export function completionOf(missing: readonly Migration[]): string {
+export function completionStatements(missing: readonly Migration[]): string {
   const views = `select oid::regclass::text from pg_class where relnamespace = 'gateway'::regnamespace and relkind = 'v'`
   const noted = missing.length > 0 ? 'true' : `name like '%(%' or name in (${views})`
   return `call /* migration.revoke */ gateway.revoke_from_others();
@@ -47,10 +47,11 @@ delete /* drift.forget */ from gateway.made_object where ${noted};
 insert /* drift.note */ into gateway.made_object select name, md5, server from gateway.present_object where ${noted};`
 }
 
-const describeMigration = (migration: Migration) => `-- ${migration.file}\n${migration.text}\n${recordOf(migration)};`
+const describeMigration = (migration: Migration) =>
+  `-- ${migration.file}\n${migration.text}\n${recordStatement(migration)};`
 
 /** Returns the SQL of an upgrade, followed by the statements of `more`. */
-const describe = (missing: Migration[], changed: Definition[], more: string[]): string[] => [
+const listStatements = (missing: Migration[], changed: Definition[], more: string[]): string[] => [
   ...filesBeforeTransaction(missing).map(migration =>
     isAlone(migration) ? describeMigration(migration) : `begin;\n${describeMigration(migration)}\ncommit;`,
   ),
@@ -58,7 +59,7 @@ const describe = (missing: Migration[], changed: Definition[], more: string[]): 
   ...missing.slice(filesBeforeTransaction(missing).length).map(describeMigration),
   ...describeDefinitions(changed),
   ...more,
-  completionOf(missing),
+  completionStatements(missing),
   'commit;',
 ]
 
@@ -67,7 +68,8 @@ const describe = (missing: Migration[], changed: Definition[], more: string[]): 
  *
  * @param more the statements that install the mappings
  */
-export const describeSchema = (more: string[]): string[] => describe(readOwn(), readDefinitions(), more)
+export const describeSchema = (more: string[]): string[] =>
+  listStatements(readMigrationFiles(), readDefinitions(), more)
 
 /** Returns the SQL that `migrate` would run. @throws as `migrate` */
 export async function describeUpgrade(sql: Sql): Promise<string[]> {
@@ -75,9 +77,9 @@ export async function describeUpgrade(sql: Sql): Promise<string[]> {
   if (isUpToDate({ missing, changed }) && (await hasMappings(sql))) return []
   const again = (await hasSchema(sql))
     ? [
-        ...(missing.length > 0 || needsPreparationAgain(changed) ? [preparationFor(changed)] : []),
-        ...(needsCaptureAgain(changed) ? [recapture] : []),
+        ...(missing.length > 0 || needsPreparationAgain(changed) ? [preparationStatement(changed)] : []),
+        ...(needsCaptureAgain(changed) ? [recaptureStatement] : []),
       ]
     : []
-  return [...describe(missing, changed, [...again, ...(await describePlainMappings(sql))]), captureSources]
+  return [...listStatements(missing, changed, [...again, ...(await describePlainMappings(sql))]), captureSources]
 }

@@ -10,10 +10,10 @@ import { isStatement, type Statement } from '../statement/statement.ts'
 import { type LastStep, readLastStep, Standby, type StandbyPools, type StandbyState } from './standby.ts'
 
 /** The interval of checks, in milliseconds. A standby that is more than one check behind the primary counts as late. */
-const checkMs = 250
+const checkIntervalMs = 250
 
 /** The time after which a new read of the primary's last step no longer waits for a running read, in milliseconds. */
-const slowMs = 1_000
+const maxReadWaitMs = 1_000
 
 /**
  * Opens the connections on which records are read.
@@ -29,7 +29,7 @@ export function openRecordPool(
   onChange: (state: StandbyState, error?: unknown) => void,
 ): { recordPool: RecordPool; states: () => StandbyState[]; close: () => void } {
   const all = standbys.map((pools, index) => new Standby(index + 1, pools, onChange))
-  const readPrimary = coalesceReads(() => readLastStep(pool), slowMs)
+  const readPrimary = coalesceReads(() => readLastStep(pool), maxReadWaitMs)
   let primary: LastStep | null = null
   let turn = 0
 
@@ -76,7 +76,7 @@ export function openRecordPool(
     })
   }
 
-  const timer = setInterval(check, checkMs).unref()
+  const timer = setInterval(check, checkIntervalMs).unref()
   void check()
   return {
     recordPool: {
@@ -92,7 +92,7 @@ export function openRecordPool(
 /** Checks each standby once. @returns their states */
 export async function checkStandbys(pool: Pool, standbys: readonly StandbyPools[]): Promise<StandbyState[]> {
   const primary = await readLastStep(pool).catch(() => null)
-  await pause(checkMs)
+  await pause(checkIntervalMs)
   const checked = standbys.map(async (pools, index) => {
     const standby = new Standby(index + 1, pools, () => {})
     await standby.check(primary)

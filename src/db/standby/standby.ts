@@ -38,7 +38,7 @@ async function readShownStep(sql: Sql): Promise<LastStep & { takesWrites: boolea
 }
 
 /** Returns whether a server with the step `shown` has all records of another step. */
-const includes = (shown: LastStep, { epoch, stamp }: LastStep) => shown.epoch === epoch && shown.stamp >= stamp
+const hasStep = (shown: LastStep, { epoch, stamp }: LastStep) => shown.epoch === epoch && shown.stamp >= stamp
 
 /** The reason why no records are read from a standby. */
 type StandbyProblem = Extract<ReasonCode, `STANDBY_${string}`>
@@ -62,7 +62,7 @@ export interface StandbyState {
 }
 
 /** Returns the reasons for which records are not read from standbys. */
-export const reasonsOf = (standbys: readonly StandbyState[]): Reason[] =>
+export const standbyReasons = (standbys: readonly StandbyState[]): Reason[] =>
   standbys.flatMap(({ standby, problem }) => (problem ? [reason(problem, { standby })] : []))
 
 /** A standby. Records are read from it as long as it has the last step of the primary. */
@@ -117,7 +117,7 @@ export class Standby {
     const shown = await this.#look()
     if (shown === null) return
     if (shown.takesWrites) this.#become('STANDBY_PROMOTED', former)
-    else if (former === null || includes(shown, former)) this.#become(null, former)
+    else if (former === null || hasStep(shown, former)) this.#become(null, former)
     else this.#become(shown.epoch === former.epoch ? 'STANDBY_LATE' : 'STANDBY_REPLACED', former)
   }
 
@@ -136,8 +136,8 @@ export class Standby {
 
   /** Returns whether the standby is used and has applied a step. */
   async shows(step: LastStep): Promise<boolean> {
-    if (this.isUsed && !(this.#shown && includes(this.#shown, step))) await this.run(() => this.#look()).catch(() => {})
-    return this.isUsed && this.#shown !== null && includes(this.#shown, step)
+    if (this.isUsed && !(this.#shown && hasStep(this.#shown, step))) await this.run(() => this.#look()).catch(() => {})
+    return this.isUsed && this.#shown !== null && hasStep(this.#shown, step)
   }
 
   /**
