@@ -7,7 +7,7 @@ import type { FiguresRequest } from './figure.ts'
  * Returns the SQL of the instant at which a calendar day begins. When a change of the clock repeats midnight, the day
  * begins at the first midnight.
  */
-const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
+const dayStart = (sql: RecordSql, day: Fragment): Fragment => sql`
   (select case when ((midnight - interval '1 hour') at time zone zone.sql_name)::date >= ${day}
                then midnight - interval '1 hour' else midnight end
    from (select (${day})::timestamp at time zone zone.sql_name as midnight) local)`
@@ -34,7 +34,7 @@ export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals 
     select name, case when gateway.has_time_zone_form(name) then gateway.time_zone(name) else 'none' end as sql_name
     from (select coalesce(${timeZone}::text, (select time_zone from gateway.tenant where id = ${tenantId}::bigint)) as name) chosen
   ), period as materialized (
-    select place, from_day, to_day, ${startOf(sql, sql`from_day`)} as starts_at, ${startOf(sql, sql`to_day + 1`)} as ends_at
+    select place, from_day, to_day, ${dayStart(sql, sql`from_day`)} as starts_at, ${dayStart(sql, sql`to_day + 1`)} as ends_at
     from zone, unnest(${from}::text::date[], ${to}::text::date[]) with ordinality as interval (from_day, to_day, place)
   ), span as materialized (
     select array_agg(starts_at order by place) as starts, min(starts_at) as starts_at, max(ends_at) as ends_at from period
@@ -76,7 +76,7 @@ export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals 
  *
  * @param kind of `gateway.figure_rollup`
  */
-export const rollupSums = (sql: RecordSql, kind: string): Fragment => sql`
+export const selectRollupSums = (sql: RecordSql, kind: string): Fragment => sql`
   select width_bucket(at, starts) as place, currency, state, sum(records) as records, sum(initial) as initial,
          sum(balance) as balance, sum(paid) as paid
   from span, rolled cross join part cross join lateral (

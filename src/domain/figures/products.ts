@@ -3,12 +3,12 @@ import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { ProductRanking } from './figure.ts'
 
 /** Returns a query for a range and the nearest range of a coarser grain: `(starts_at, ends_at, lower, upper)`. */
-const selectRounded = (sql: RecordSql, unit: string, range: Fragment): Fragment => sql`
+const selectWithRoundedRange = (sql: RecordSql, unit: string, range: Fragment): Fragment => sql`
   select starts_at, ends_at, lower, upper
   from sales_time, ${range}, gateway.rounded_range(${unit}, starts_at, ends_at, first, last)`
 
 /** Returns a subquery for the rounded range of a relation, which is then rounded to the next, coarser grain. */
-const roundedRangeOf = (sql: RecordSql, name: string): Fragment =>
+const selectRoundedRange = (sql: RecordSql, name: string): Fragment =>
   sql`(select lower as starts_at, upper as ends_at from ${sql.unsafe(name)}) finer`
 
 /**
@@ -45,10 +45,10 @@ const productParts = (sql: RecordSql): Fragment => sql`
       ) year
     ) first_year on true
     group by span.starts_at
-  ), months as materialized (${selectRounded(sql, 'month', sql`span`)}
-  ), quarters as materialized (${selectRounded(sql, 'quarter', roundedRangeOf(sql, 'months'))}
-  ), years as materialized (${selectRounded(sql, 'year', roundedRangeOf(sql, 'quarters'))}
-  ), all_time as materialized (${selectRounded(sql, 'all', roundedRangeOf(sql, 'years'))}
+  ), months as materialized (${selectWithRoundedRange(sql, 'month', sql`span`)}
+  ), quarters as materialized (${selectWithRoundedRange(sql, 'quarter', selectRoundedRange(sql, 'months'))}
+  ), years as materialized (${selectWithRoundedRange(sql, 'year', selectRoundedRange(sql, 'quarters'))}
+  ), all_time as materialized (${selectWithRoundedRange(sql, 'all', selectRoundedRange(sql, 'years'))}
   ), rest as materialized (
     select part.* from months range ${joinEdgeParts(sql)}
   ), product_part as materialized (
@@ -96,7 +96,7 @@ export const productRelations = (sql: RecordSql): Fragment => sql`
  * its own ranking, which is a `part` of the query. PostgreSQL finds the first products of each part without a sort of
  * all products.
  */
-export function topProductsJson(sql: RecordSql, rankings: readonly ProductRanking[]): Fragment {
+export function selectTopProducts(sql: RecordSql, rankings: readonly ProductRanking[]): Fragment {
   const first = arrayText(rankings.map(ranking => ranking.first))
   const byPaid = arrayText(rankings.map(({ by }) => by === 'PAID'))
   const currencies = arrayText(rankings.map(({ currency }) => currency ?? ''))

@@ -7,9 +7,9 @@ import type { Token } from '../token/token.ts'
 import { instantText } from '../value/instant.ts'
 import type { Figures, FiguresRead, FiguresRequest } from './figure.ts'
 import { periodRelations } from './interval.ts'
-import { productRelations, topProductsJson } from './products.ts'
-import { consentsJson, periodsJson, saleRelation, totalsJson } from './sales.ts'
-import { expiringBalancesJson, outstandingJson, statusJson, stockRelations } from './stock.ts'
+import { productRelations, selectTopProducts } from './products.ts'
+import { saleRelation, selectConsents, selectPeriods, selectTotals } from './sales.ts'
+import { selectExpiringBalances, selectOutstanding, selectStatuses, stockRelations } from './stock.ts'
 
 /**
  * Reads figures in one statement, and so in one snapshot.
@@ -29,7 +29,7 @@ export async function readFigures(
 ): Promise<(Figures | GatewayError)[]> {
   const statement = sql<Figures[]>`
     select /* figures.read */ * from (
-      ${reads.map((read, place) => sql`${place > 0 ? sql`union all` : sql``} ${figuresQuery(sql, token, read, place)}`)}
+      ${reads.map((read, place) => sql`${place > 0 ? sql`union all` : sql``} ${selectFigures(sql, token, read, place)}`)}
     ) read order by place`
   try {
     const figures = await (reads.length > 1 ? withoutPreparing(statement) : statement)
@@ -48,7 +48,7 @@ export async function readFigures(
  *
  * @param place the position of the row in the result
  */
-function figuresQuery(sql: RecordSql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
+function selectFigures(sql: RecordSql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
   const none = sql`select '[]'::json`
   const when = (selected: boolean, query: Fragment): Fragment => (selected ? query : none)
   const { periods, totals, consents, outstanding, status, expiring, topProducts } = selection
@@ -58,13 +58,13 @@ function figuresQuery(sql: RecordSql, token: Token, { request, selection }: Figu
     select ${place}::integer as place, ${instantText(sql, sql`stamp`)} as "asOf",
            -- Rejects a name that is no time zone, even when no selected figure uses the time zone.
            (select name from zone where now() at time zone sql_name is not null) as "timeZone",
-           (${when(periods, periodsJson(sql))}) as periods,
-           (${when(totals, totalsJson(sql))}) as totals,
-           (${when(consents, consentsJson(sql))}) as consents,
-           (${when(outstanding, outstandingJson(sql))}) as outstanding,
-           (${when(status, statusJson(sql))}) as status,
-           (${when(expiring.length > 0, expiringBalancesJson(sql, expiring))}) as expiring,
-           (${when(topProducts.length > 0, topProductsJson(sql, topProducts))}) as "topProducts"
+           (${when(periods, selectPeriods(sql))}) as periods,
+           (${when(totals, selectTotals(sql))}) as totals,
+           (${when(consents, selectConsents(sql))}) as consents,
+           (${when(outstanding, selectOutstanding(sql))}) as outstanding,
+           (${when(status, selectStatuses(sql))}) as status,
+           (${when(expiring.length > 0, selectExpiringBalances(sql, expiring))}) as expiring,
+           (${when(topProducts.length > 0, selectTopProducts(sql, topProducts))}) as "topProducts"
     from (select ${lastStamp(sql)} as stamp) last where stamp is not null
   )`
 }

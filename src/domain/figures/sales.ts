@@ -1,6 +1,6 @@
 /** Builds the SQL of the sales and consents of each interval. */
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import { intervalMembers, rollupSums } from './interval.ts'
+import { intervalMembers, selectRollupSums } from './interval.ts'
 
 /** Returns the relation `sale(place, currency, ...)`: sums of the vouchers of each interval, by the instant of purchase. */
 export const saleRelation = (sql: RecordSql): Fragment => sql`
@@ -12,7 +12,7 @@ export const saleRelation = (sql: RecordSql): Fragment => sql`
            sum(records) filter (where state = 'sold_without_balance') as vouchers_without_balance,
            sum(paid) filter (where state = 'sold_without_balance') as paid_without_balance
     from (
-      ${rollupSums(sql, 'sale')}
+      ${selectRollupSums(sql, 'sale')}
       union all
       select width_bucket(purchase_timestamp, starts), coalesce(currency, ''),
              gateway.sale_state(gateway.figure_state(state, current_balance)),
@@ -37,7 +37,7 @@ const salesObject = (sql: RecordSql): Fragment => sql`
                                                         'paid', coalesce(sum(paid_without_balance), 0)))`
 
 /** Returns a query for the JSON of all intervals with their sales. */
-export const periodsJson = (sql: RecordSql): Fragment => sql`
+export const selectPeriods = (sql: RecordSql): Fragment => sql`
   select json_agg(json_build_object(${intervalMembers(sql)}, 'sales', coalesce(sales, '[]')) order by place)
   from period left join (
     select place, json_agg(figure order by currency = '', currency collate "C") as sales from (
@@ -47,14 +47,14 @@ export const periodsJson = (sql: RecordSql): Fragment => sql`
   ) sold using (place)`
 
 /** Returns a query for the JSON of the sales of the whole period. */
-export const totalsJson = (sql: RecordSql): Fragment => sql`
+export const selectTotals = (sql: RecordSql): Fragment => sql`
   select coalesce(json_agg(figure order by currency = '', currency collate "C"), '[]') from (
     select currency, ${salesObject(sql)} as figure from sale group by currency
     having sum(vouchers) <> 0 or sum(voided) <> 0
   ) figures`
 
 /** Returns a query for the JSON of all intervals with their consents. */
-export function consentsJson(sql: RecordSql): Fragment {
+export function selectConsents(sql: RecordSql): Fragment {
   /**
    * Returns a query that counts the events of a kind in each interval: from the rollups, and from the records of
    * `counted`.
@@ -63,7 +63,7 @@ export function consentsJson(sql: RecordSql): Fragment {
    */
   const events = (kind: string, records: Fragment) => sql`
     select place, sum(records) as records from (
-      select place, records from (${rollupSums(sql, kind)}) rollup
+      select place, records from (${selectRollupSums(sql, kind)}) rollup
       union all
       select width_bucket(at, starts), 1 from span, counted cross join lateral (
         select at from (${records}) record

@@ -56,7 +56,7 @@ export const stockRelations = (sql: RecordSql, { expiring, status }: Selection):
  * Returns the condition that a voucher is not used up and not void. Only the status of such vouchers depends on the day
  * (R25).
  */
-const isLive = (sql: RecordSql): Fragment => sql`state in ('full', 'part', 'full_without_balance')`
+const liveCondition = (sql: RecordSql): Fragment => sql`state in ('full', 'part', 'full_without_balance')`
 
 /** Returns the SQL of the members of a JSON object with the balances of one currency. */
 const balanceMembers = (sql: RecordSql): Fragment => sql`
@@ -74,7 +74,7 @@ const balanceSums = (sql: RecordSql): Fragment => sql`
  *
  * @param condition a condition on rows of `stock`, which is appended to other conditions
  */
-export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fragment => sql`
+export const selectOutstanding = (sql: RecordSql, condition: Fragment = sql``): Fragment => sql`
   select coalesce(json_agg(json_build_object(${balanceMembers(sql)}, 'byExpiry', by_expiry)
                            order by currency = '', currency collate "C"), '[]')
   from (
@@ -84,7 +84,7 @@ export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fr
     from (
       select currency, date_trunc('month', expires_on::timestamp)::date as month, ${balanceSums(sql)}
       from days, stock
-      where ${isLive(sql)} and (expires_on is null or expires_on >= coalesce(today, first)) ${condition}
+      where ${liveCondition(sql)} and (expires_on is null or expires_on >= coalesce(today, first)) ${condition}
       group by currency, month having sum(records) <> 0
     ) months group by currency
   ) currencies`
@@ -93,15 +93,15 @@ export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fr
  * Returns a query for a JSON array with one entry per number of days: the outstanding balances that expire within these
  * days.
  */
-export const expiringBalancesJson = (sql: RecordSql, expiring: readonly number[]): Fragment => sql`
-  select json_agg((${outstandingJson(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
+export const selectExpiringBalances = (sql: RecordSql, expiring: readonly number[]): Fragment => sql`
+  select json_agg((${selectOutstanding(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 
 /**
  * Returns a query for the JSON of the vouchers and balances by status. Vouchers that are not valid yet are counted from
  * the records, because there are only a few.
  */
-export const statusJson = (sql: RecordSql): Fragment => sql`
+export const selectStatuses = (sql: RecordSql): Fragment => sql`
   select json_agg(json_build_object('status', status, 'vouchers', vouchers, 'remaining', remaining,
                   'share', coalesce(round(vouchers / nullif(total, 0), 6), 0)) order by place)
   from (
@@ -110,9 +110,9 @@ export const statusJson = (sql: RecordSql): Fragment => sql`
                       filter (where is_live and vouchers <> 0), '[]') as remaining
     from unnest(${arrayText(voucherStatusNames)}::text::text[]) with ordinality as statuses (status, place)
     left join (
-      select status, currency, ${isLive(sql)} as is_live, ${balanceSums(sql)}
+      select status, currency, ${liveCondition(sql)} as is_live, ${balanceSums(sql)}
       from (
-        select case when state = 'void' then 'VOID' when not (${isLive(sql)}) then 'REDEEMED'
+        select case when state = 'void' then 'VOID' when not (${liveCondition(sql)}) then 'REDEEMED'
                     when expires_on < coalesce(today, first) then 'EXPIRED'
                     when state = 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status, currency, state, records, balance, paid
         from days, stock
