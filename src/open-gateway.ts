@@ -15,7 +15,7 @@ import type { CountCalls } from './domain/rate/batch.ts'
 import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'
 import { rateWindowSeconds } from './domain/rate/rate.ts'
 import { createSharedRateCounter } from './domain/rate/shared-counter.ts'
-import { countInTable } from './domain/rate/table.ts'
+import { createTableCounter } from './domain/rate/table.ts'
 import { RateWindows } from './domain/rate/windows.ts'
 import { createIssuer } from './domain/record/redemption-token.ts'
 import { createFirstKey, readKeySet, toKeySet } from './domain/record/signing-key.ts'
@@ -101,7 +101,7 @@ export async function openGateway(
 async function openRateCounter(config: Config, pool: Pool, ratePool: Pool, log: FastifyBaseLogger) {
   // The store is not compared here, because the configuration rejects REDIS_URL together with another store.
   if (config.redisUrl !== undefined) return openRedisCounter(config.redisUrl, pool, log)
-  if (config.rateStore === 'postgres') return openSharedCounter('postgres', countInTable(ratePool), log)
+  if (config.rateStore === 'postgres') return openSharedCounter('postgres', createTableCounter(ratePool), log)
   if (config.databaseUrl !== undefined) {
     log.info('this process counts the rate in its memory: several instances need RATE_STORE=postgres or REDIS_URL')
   }

@@ -3,8 +3,8 @@ import type { ArgBuilder, InputShapeFromFields } from '@pothos/core'
 import { badInput } from '../domain/errors.ts'
 import { maxStreams } from '../domain/event/change-streams.ts'
 import {
-  accessOf,
   type Changes as ChangesRow,
+  hashAccess,
   type ListChange as ListChangeRow,
   maxHeads,
   readChanges,
@@ -73,7 +73,7 @@ const Changes = builder.objectRef<ChangesRow>('Changes').implement({
       description:
         'Another text when the token is authorised for other tenants, or has other permissions. These lists did not change: read the ' +
         'list of tenants, and lists that the copy lacks, from their beginning.',
-      resolve: (_, _args, { caller }) => accessOf(caller.token),
+      resolve: (_, _args, { caller }) => hashAccess(caller.token),
     }),
   }),
 })

@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader'
 import {
+  createRemovalTable,
   type Removal as Row,
   removalColumns,
   removalListIdentity,
   removalReasons,
-  removalsOf,
 } from '../domain/record/removal.ts'
 import { readSyncState, requireCompleteRemovals, type SyncState } from '../domain/sync/full-pass.ts'
 import { builder } from './builder.ts'
@@ -55,7 +55,7 @@ const loadersByTypes = new Map<string, RemovalLoaders>()
 function loadersOf(types: readonly NodeType[]): RemovalLoaders {
   const key = types.map(({ record }) => record).join()
   const define: RemovalLoaders =
-    loadersByTypes.get(key) ?? (reader => createTableLoaders(reader, removalsOf(types, reader.caller.token)))
+    loadersByTypes.get(key) ?? (reader => createTableLoaders(reader, createRemovalTable(types, reader.caller.token)))
   loadersByTypes.set(key, define)
   return define
 }

@@ -2,7 +2,7 @@
 import type { ArgBuilder } from '@pothos/core'
 import { z } from 'zod'
 import type { PageArguments } from '../domain/paging/page.ts'
-import { searchExportOf, textSearchOf } from '../domain/record/export.ts'
+import { withSearchExportAudit, withTextSearchAudit } from '../domain/record/export.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
 import type { FilterKind, RecordReference } from '../domain/search/field.ts'
 import { findMatchedFields } from '../domain/search/matched-fields.ts'
@@ -167,7 +167,7 @@ export async function searchResource<Row extends ResourceRow>(
 ) {
   if (!description) throw new Error('The resource has no filters.')
   const { records, caller, fieldErrors } = context
-  const table = (personalData ? searchExportOf : textSearchOf)(context, description.table)
+  const table = (personalData ? withSearchExportAudit : withTextSearchAudit)(context, description.table)
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
   return readConnection<Row>(context, search.list, args, {
     page: window => table.page(records, search, window),

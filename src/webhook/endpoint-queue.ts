@@ -2,7 +2,7 @@
 import type { Sql } from '../db/sql.ts'
 import type { ActiveEndpoint, ListKey, Position, Progress, Try, Window } from '../domain/event/delivery.ts'
 import { type Head, type HeadBatch, headFilter } from '../domain/event/head-feed.ts'
-import { accessOf, readChanges } from '../domain/record/list-changes.ts'
+import { hashAccess, readChanges } from '../domain/record/list-changes.ts'
 import type { Token } from '../domain/token/token.ts'
 import type { Instant } from '../domain/value/instant.ts'
 import { permittedRecords } from './event.ts'
@@ -88,7 +88,7 @@ export class EndpointQueue {
     positions: readonly Position[],
     last: HeadBatch,
   ) {
-    this.access = accessOf(token)
+    this.access = hashAccess(token)
     this.#last = last
     this.#delivered = new Map(positions.map(position => [keyOf(position), { ...position, sentAt: -minInterval }]))
     this.#windows = new Map(positions.map(position => [keyOf(position), position.window]))

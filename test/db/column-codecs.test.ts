@@ -3,7 +3,7 @@ import { type GraphQLLeafType, isLeafType } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { nullable } from '../../src/db/row/column.ts'
 import { type ColumnKind, type ColumnValue, columnCodecs, maxJsonBytes } from '../../src/db/row/column-codecs.ts'
-import { LazyRow, rowCodec } from '../../src/db/row/row-codec.ts'
+import { createRowCodec, LazyRow } from '../../src/db/row/row-codec.ts'
 import { columnTypes } from '../../src/graphql/columns.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { createDatabase } from '../support/database.ts'
@@ -55,7 +55,7 @@ const decoded: Record<ColumnKind, (value: string) => unknown> = {
 }
 
 const codecOf = (kind: ColumnKind) =>
-  rowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selected[kind], kind) })
+  createRowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selected[kind], kind) })
 
 const leafOf = (name: string): GraphQLLeafType => {
   const type = schema.getType(name.replaceAll(/\W/g, ''))

@@ -77,7 +77,7 @@ it('the plan of every statement of src/ is checked', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => /\.tsx?$/.test(file))
   const inSource = files.flatMap(file => {
     const text = readFileSync(`src/${file}`, 'utf8')
-    const ofTables = [...text.matchAll(/(defineResource|tenantTable)<\w+>\(\{[^}]*?\bname: '(\w+)'/g)].flatMap(
+    const ofTables = [...text.matchAll(/(defineResource|createTenantTable)<\w+>\(\{[^}]*?\bname: '(\w+)'/g)].flatMap(
       ([, define, noun]) =>
         [...ofTenantTable, ...(define === 'defineResource' ? ofSearch : [])].map(what => `${noun}.${what}`),
     )

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { execute, getIntrospectionQuery, getOperationAST, parse, validate } from 'graphql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { column, nullable, type RowOf } from '../../src/db/row/column.ts'
-import { LazyRow, rowCodec } from '../../src/db/row/row-codec.ts'
+import { createRowCodec, LazyRow } from '../../src/db/row/row-codec.ts'
 import { BodyWriter } from '../../src/executor/body-buffers.ts'
 import { OperationPlan } from '../../src/executor/plan.ts'
 import { DocumentMaker, type GeneratedDocument } from '../support/document-maker.ts'
@@ -169,7 +169,7 @@ test('text and columns are written completely, and taken back, also across the e
     c: column('c', 'text'),
     d: column('d', 'decimal'),
   }
-  const codec = rowCodec<RowOf<typeof described>>(described)
+  const codec = createRowCodec<RowOf<typeof described>>(described)
   const [row] = codec.read(Buffer.from('(t,,"\x01\x02""",2.50)'))
   if (!(row instanceof LazyRow)) throw new Error('There is no row.')
   const columns = [...row.layout].map(([name, { offset, codec }]) => {

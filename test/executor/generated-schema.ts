@@ -25,7 +25,7 @@ import {
   isObjectType,
 } from 'graphql'
 import { nullable, type RowOf } from '../../src/db/row/column.ts'
-import { rowCodec } from '../../src/db/row/row-codec.ts'
+import { createRowCodec } from '../../src/db/row/row-codec.ts'
 import { markDirectResolver, offerBatch, offerColumn } from '../../src/graphql/direct-resolver.ts'
 
 export interface World {
@@ -123,7 +123,7 @@ const columns = {
 type Row = RowOf<typeof columns>
 const { j, t, at, b, d } = columns
 const layouts = [columns, { j, t, i: nullable('i', 'bigint'), day: nullable('day', 'text'), at, b, d }].map(layout => {
-  return { codec: rowCodec<Row>(layout), names: Object.keys(layout) }
+  return { codec: createRowCodec<Row>(layout), names: Object.keys(layout) }
 })
 
 /** Columns as PostgreSQL writes them in a record. */

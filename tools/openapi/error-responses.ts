@@ -1,4 +1,4 @@
-import { exportUnderWay, tooManyExports } from '../../src/domain/record/export-limits.ts'
+import { exportRunningError, tooManyExportsError } from '../../src/domain/record/export-limits.ts'
 import { firstFillError } from '../../src/domain/sync/server-time.ts'
 import { bodyLimit } from '../../src/http/authenticated.ts'
 import { OverloadError, toGatewayError, unavailable } from '../../src/http/errors.ts'
@@ -80,7 +80,7 @@ const errorResponses: Record<number, ErrorResponse> = {
       'request: nothing is lost.',
     headers: [...always, 'Retry-After'],
     sometimes: rate,
-    messages: [exportUnderWay(1).message, tooManyExports(10, 1).message],
+    messages: [exportRunningError(1).message, tooManyExportsError(10, 1).message],
   },
   431: {
     name: 'RequestHeaderFieldsTooLarge',

@@ -40,7 +40,7 @@ const escapes = Array.from({ length: 0x20 }, (_, code) =>
 
 const bigint: ColumnCodec<number> = {
   decode: decodeNumber,
-  writeJson: copy,
+  writeJson: copyBytes,
 }
 
 /** Removes the trailing zeros of a `numeric`: `25.00` becomes 25, and `25.50` becomes 25.5 (R12). */
@@ -51,7 +51,7 @@ const decimal: ColumnCodec<number> = {
     while (dot < end && from[dot] !== point) dot++
     let last = end
     if (dot < end) while (from[last - 1] === zero) last--
-    return copy(target, to, from, start, last - 1 === dot ? dot : last)
+    return copyBytes(target, to, from, start, last - 1 === dot ? dot : last)
   },
 }
 
@@ -59,7 +59,7 @@ const boolean: ColumnCodec<boolean> = {
   decode: (from, start) => from[start] === lowerT,
   writeJson(target, to, from, start) {
     const literal = from[start] === lowerT ? booleanTexts.true : booleanTexts.false
-    return copy(target, to, literal, 0, literal.length)
+    return copyBytes(target, to, literal, 0, literal.length)
   },
 }
 
@@ -76,7 +76,7 @@ const text: ColumnCodec<string> = {
       const code = from[at]!
       if (code < 0x20) {
         const escaped = escapes[code]!
-        to = copy(target, to, escaped, 0, escaped.length)
+        to = copyBytes(target, to, escaped, 0, escaped.length)
       } else if (code === quotationMark || code === backslash) {
         target[to++] = backslash
         target[to++] = code
@@ -98,7 +98,7 @@ const instant: ColumnCodec<string> = {
   },
   writeJson(target, to, from, start, end) {
     target[to] = quotationMark
-    let at = copy(target, to + 1, from, start, end - '+00'.length)
+    let at = copyBytes(target, to + 1, from, start, end - '+00'.length)
     target[to + 11] = letterT
     if (at === to + 20) target[at++] = point
     while (at < to + 27) target[at++] = zero
@@ -115,7 +115,7 @@ const date: ColumnCodec<string> = {
   decode: (from, start, end) => from.toString('latin1', start, end),
   writeJson(target, to, from, start, end) {
     target[to++] = quotationMark
-    to = copy(target, to, from, start, end)
+    to = copyBytes(target, to, from, start, end)
     target[to++] = quotationMark
     return to
   },
@@ -150,7 +150,7 @@ export const columnCodecs: { readonly [Kind in ColumnKind]: ColumnCodec<ColumnVa
  */
 export const maxJsonBytes = (length: number): number => 6 * length + instantLength
 
-function copy(target: Buffer, to: number, from: Buffer, start: number, end: number): number {
+function copyBytes(target: Buffer, to: number, from: Buffer, start: number, end: number): number {
   for (let at = start; at < end; at++) target[to++] = from[at]!
   return to
 }

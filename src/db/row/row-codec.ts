@@ -43,7 +43,7 @@ export interface RowCodec<Row> {
 }
 
 /** Creates the codec of a row type. */
-export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Row> {
+export function createRowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Row> {
   const entries = Object.entries<Column>(columns)
   const layout: ColumnLayout = new Map(
     entries.map(([name, { kind, codec }], index) => [name, { offset: 2 * index, kind, codec }]),

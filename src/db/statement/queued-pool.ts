@@ -1,6 +1,6 @@
 import { type PoolUse, type StatementWork, statementChannel } from '../../channels.ts'
 import type { DriverPool } from '../sql.ts'
-import { isStatement, namedText, nameOf, onStatementEnd, type Statement } from './statement.ts'
+import { findNamedText, isStatement, nameOf, onStatementEnd, type Statement } from './statement.ts'
 import { StatementQueue } from './statement-queue.ts'
 
 /**
@@ -12,14 +12,14 @@ import { StatementQueue } from './statement-queue.ts'
  * queue. Without a key, the class is the noun of the statement's name, because such statements need the same tables
  */
 export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: number) {
-  const queue = new StatementQueue(pool.connections, maxWaitMs, senderOf(driver))
+  const queue = new StatementQueue(pool.connections, maxWaitMs, findSender(driver))
   const end = driver.end
   driver.end = options => {
     queue.close()
     return end(options)
   }
   return (isWanted: () => boolean, key?: number): DriverPool => {
-    const run = (statement: Statement) => queue.run(statement, key ?? keyOf(statement), isWanted)
+    const run = (statement: Statement) => queue.run(statement, key ?? defaultKey(statement), isWanted)
     const admit = (statement: Statement) => publishStatement(statement, pool, run)
     return new Proxy(driver, {
       apply(target, self, given) {
@@ -33,7 +33,7 @@ export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: nu
 
 /** Publishes, on the statement channel, the statements of a pool without a queue, including statements of `unsafe`. */
 export function publishUnqueued(driver: DriverPool, pool: PoolUse): DriverPool {
-  const send = senderOf(driver)
+  const send = findSender(driver)
   const admit = (statement: Statement) => publishStatement(statement, pool, send)
   const publish = <Made>(made: Made): Made => {
     if (isStatement(made)) made.handler = admit
@@ -51,7 +51,7 @@ export function publishUnqueued(driver: DriverPool, pool: PoolUse): DriverPool {
 }
 
 /** Returns the function with which the driver sends a statement. */
-function senderOf(driver: DriverPool): (statement: Statement) => void {
+function findSender(driver: DriverPool): (statement: Statement) => void {
   // This creates a statement without sending it.
   const template: unknown = driver``
   if (!isStatement(template)) throw new Error('The driver makes other statements than this version expects.')
@@ -66,7 +66,7 @@ function senderOf(driver: DriverPool): (statement: Statement) => void {
  * Returns the noun of a statement's name, for example `voucher` of `voucher.list`; without a name, the statement's
  * text.
  */
-const keyOf = (statement: Statement) => nameOf(statement)?.split('.')[0] ?? namedText(statement)
+const defaultKey = (statement: Statement) => nameOf(statement)?.split('.')[0] ?? findNamedText(statement)
 
 /**
  * Runs a statement, and publishes it on the statement channel.

@@ -49,21 +49,21 @@ const nameComment = /\/\* ([a-z_]+\.[a-z_]+) \*\//
  * Returns the text that contains the name of a statement. The name is in the statement's own text, or in the text of a
  * fragment at its start, because a fragment can have the first words of a statement.
  */
-export const namedText = ({ strings, args: [first] }: Pick<Statement, 'strings' | 'args'>): readonly string[] =>
-  isFragment(first) && !nameComment.test(strings[0] ?? '') ? namedText(first) : strings
+export const findNamedText = ({ strings, args: [first] }: Pick<Statement, 'strings' | 'args'>): readonly string[] =>
+  isFragment(first) && !nameComment.test(strings[0] ?? '') ? findNamedText(first) : strings
 
-const names = new WeakMap<readonly string[], string | null>()
+const nameCache = new WeakMap<readonly string[], string | null>()
 
 /**
  * Returns the name of a statement, for example `voucher.list`, or null when it has no name. Caches the name of each
  * text.
  */
 export function nameOf(statement: Statement): string | null {
-  const text = namedText(statement)
-  const known = names.get(text)
+  const text = findNamedText(statement)
+  const known = nameCache.get(text)
   if (known !== undefined) return known
   const name = nameComment.exec(text[0] ?? '')?.[1] ?? null
-  names.set(text, name)
+  nameCache.set(text, name)
   return name
 }
 
@@ -80,7 +80,7 @@ export class StatementNotSentError extends Error {
   /** @param reason the end of a sentence that begins with "The statement" */
   constructor(statement: Statement, reason: string) {
     super(`The statement ${reason}.`)
-    this.query = nameComment.exec(namedText(statement)[0] ?? '')?.[0] ?? ''
+    this.query = nameComment.exec(findNamedText(statement)[0] ?? '')?.[0] ?? ''
   }
 }
 

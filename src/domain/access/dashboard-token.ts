@@ -13,10 +13,10 @@ export const dashboardHours = 8
  * The rate limit of the token, in quota units per minute. A view of all figures costs some 25 units (R28), and people
  * open several views per minute.
  */
-const rate = 1200
+const ratePerMinute = 1200
 
 /** The maximum number of root tenants that a token gets when the administrator has chosen no tenants. */
-const maxRoots = 2000
+const maxRootTenants = 2000
 
 interface DashboardAccess {
   /** The session of the administrator. The token ends when this session ends. */
@@ -44,7 +44,7 @@ export async function createDashboardToken(
   const input = {
     name: `Dashboard of ${actor.name}`.slice(0, 200),
     contact: null,
-    rateLimit: defaultRate < rate ? rate : null,
+    rateLimit: defaultRate < ratePerMinute ? ratePerMinute : null,
     permissions: [
       'view_vouchers' as const,
       'view_orders' as const,
@@ -58,11 +58,11 @@ export async function createDashboardToken(
 }
 
 async function grantAll(sql: Sql): Promise<TenantGrant[]> {
-  const roots = await listRootTenants(sql, maxRoots + 1)
+  const roots = await listRootTenants(sql, maxRootTenants + 1)
   if (roots.length === 0) throw badInput({ tenants: ['There are no tenants yet: the platform creates them.'] })
-  if (roots.length > maxRoots)
+  if (roots.length > maxRootTenants)
     throw badInput({
-      tenants: [`There are more than ${maxRoots.toLocaleString('en')} trees of tenants: choose some.`],
+      tenants: [`There are more than ${maxRootTenants.toLocaleString('en')} trees of tenants: choose some.`],
     })
   return roots.map(tenantId => ({ tenantId, withDescendants: true }))
 }

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { hashPassword, verifyPassword } from './password.ts'
-import { type NewSession, sessionEntry, type VerifiedAdministrator } from './session.ts'
+import { insertSession, type NewSession, type VerifiedAdministrator } from './session.ts'
 
 /**
  * Verifies an e-mail and a password. The check of an unknown e-mail takes as long as the check of a wrong password.
@@ -102,7 +102,7 @@ export async function changePassword(
       returning id, generation
     ), ended as (
       delete from gateway.session where administrator_id in (select id from changed)
-    ), started as (${sessionEntry(sql, actor, session, sql`changed`)})
+    ), started as (${insertSession(sql, actor, session, sql`changed`)})
     ${auditEntry(sql, actor, 'administrator.change_password', sql`id, '{}'::jsonb from changed`)}
     returning id`
   return changed.length > 0

@@ -55,7 +55,12 @@ const maxUserAgentLength = 300
  *
  * @param account the name of a CTE with the administrator's `id` and `generation`
  */
-export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSession, account: Fragment): Fragment => sql`
+export const insertSession = (
+  sql: Sql,
+  actor: Actor,
+  { id, userAgent }: NewSession,
+  account: Fragment,
+): Fragment => sql`
   insert into gateway.session (id_hash, administrator_id, generation, data, address, user_agent, expires_at)
   select ${hashSecret(id)}, id, generation, '{}', ${actor.address}::text,
          ${userAgent?.slice(0, maxUserAgentLength) ?? null}::text, now() + interval '12 hours'
@@ -80,7 +85,7 @@ export async function startSession(
       select id, generation from gateway.administrator
       where id = ${verified.id} and generation = ${verified.generation} and removed_at is null
       for share
-    ), started as (${sessionEntry(sql, actor, session, sql`account`)})
+    ), started as (${insertSession(sql, actor, session, sql`account`)})
     ${auditEntry(sql, actor, 'administrator.sign_in', sql`administrator_id, ${detail} from started`)}
     returning id`
   return started.length > 0

@@ -46,7 +46,7 @@ export interface StreamAccess {
   checkedAt: number
 }
 
-const ended = { value: undefined, done: true } as const
+const endedResult = { value: undefined, done: true } as const
 
 /**
  * A stream of changes: first the lists that changed since a position, then each list that the feed reads. While the
@@ -119,17 +119,17 @@ export class ChangeStream implements AsyncIterableIterator<Changes> {
         })
       }
     }
-    return ended
+    return endedResult
   }
 
-  async return(): Promise<typeof ended> {
+  async return(): Promise<typeof endedResult> {
     if (!this.#isEnded) {
       this.#isEnded = true
       this.#stopListening?.()
       this.onEnd()
       this.#wake?.()
     }
-    return ended
+    return endedResult
   }
 
   [Symbol.asyncIterator](): this {

@@ -2,7 +2,7 @@
  * Opens the streams of changed lists, limits the number of streams of a token, and checks the tokens of open streams.
  */
 import { GatewayError, unauthenticated } from '../errors.ts'
-import { accessOf, type Changes } from '../record/list-changes.ts'
+import { type Changes, hashAccess } from '../record/list-changes.ts'
 import type { Caller } from '../token/caller.ts'
 import { ChangeStream, heartbeat, type StreamAccess, type StreamContext, type StreamRequest } from './change-stream.ts'
 import { type HeadFeed, headFilter } from './head-feed.ts'
@@ -45,7 +45,7 @@ export function createChangeStreams(feed: HeadFeed) {
     const { token } = lookup
     if (token === group.token) return
     group.token = token
-    const access = accessOf(token)
+    const access = hashAccess(token)
     if (access === group.access) return
     Object.assign(group, { access, includes: headFilter(token) })
     for (const each of group.streams) each.readAgain()
@@ -62,7 +62,7 @@ export function createChangeStreams(feed: HeadFeed) {
   function join(caller: Caller): Group {
     const { token } = caller
     const group = groups.get(token.id) ?? {
-      ...{ token, access: accessOf(token), includes: headFilter(token) },
+      ...{ token, access: hashAccess(token), includes: headFilter(token) },
       ...{ checkedAt: performance.now(), streams: new Set() },
     }
     if (group.streams.size >= maxStreams) {

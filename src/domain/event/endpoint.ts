@@ -167,7 +167,7 @@ export async function createEndpoint(sql: Sql, actor: Actor, tokenId: number, te
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `revision` when the endpoint exists but `update` changed no
  * row, because of another revision
  */
-async function change(
+async function changeEndpoint(
   sql: Sql,
   actor: Actor,
   id: number,
@@ -195,7 +195,7 @@ export function pauseEndpoint(sql: Sql, actor: Actor, id: number): Promise<void>
       update gateway.webhook_endpoint
       set paused_at = coalesce(paused_at, now()), pause_reason = 'administrator', revision = revision + 1
       where id = ${id} returning token_id`
-  return change(sql, actor, id, 'webhook.pause', update)
+  return changeEndpoint(sql, actor, id, 'webhook.pause', update)
 }
 
 /** Resumes an endpoint at the positions of its lists. Waiting changes are sent immediately. @throws `NOT_FOUND` */
@@ -204,7 +204,7 @@ export function resumeEndpoint(sql: Sql, actor: Actor, id: number): Promise<void
       update gateway.webhook_endpoint
       set paused_at = null, pause_reason = null, failing_since = null, revision = revision + 1
       where id = ${id} returning token_id`
-  return change(sql, actor, id, 'webhook.resume', update)
+  return changeEndpoint(sql, actor, id, 'webhook.resume', update)
 }
 
 /**
@@ -237,7 +237,7 @@ export async function replayEndpoint(
           since = null, until = null, generation = changed.generation
       from changed where endpoint_id = changed.id and position.generation = changed.generation - 1
     )`
-  await change(sql, actor, id, 'webhook.replay', update, { from, more })
+  await changeEndpoint(sql, actor, id, 'webhook.replay', update, { from, more })
 }
 
 /**
@@ -257,7 +257,7 @@ export async function rotateSecret(
     update gateway.webhook_endpoint
     set secret_version = secret_version + 1, rotated_at = now(), revision = revision + 1
     where id = ${id} and revision = coalesce(${revision}::integer, revision) returning token_id`
-  await change(sql, actor, id, 'webhook.rotate', update)
+  await changeEndpoint(sql, actor, id, 'webhook.rotate', update)
   return getEndpoint(sql, id)
 }
 

@@ -39,16 +39,16 @@ const tagLength = 16
 const maxCursorLength = 1_000
 
 /** Random bytes for 256 nonces, because a call for random bytes takes longer than the encryption of a cursor. */
-const random = Buffer.alloc(256 * nonceLength)
-let used = random.length
+const nonceBytes = Buffer.alloc(256 * nonceLength)
+let usedNonceBytes = nonceBytes.length
 
 function createNonce(): Buffer {
-  if (used === random.length) {
-    randomFillSync(random)
-    used = 0
+  if (usedNonceBytes === nonceBytes.length) {
+    randomFillSync(nonceBytes)
+    usedNonceBytes = 0
   }
-  used += nonceLength
-  return random.subarray(used - nonceLength, used)
+  usedNonceBytes += nonceLength
+  return nonceBytes.subarray(usedNonceBytes - nonceLength, usedNonceBytes)
 }
 
 /**

@@ -100,7 +100,7 @@ export function readWindow(
     before,
     limit: last ?? first ?? defaultPageSize,
     backward: last !== null,
-    updatedSince: latest(given, after?.updatedSince, before?.updatedSince),
+    updatedSince: latestInstant(given, after?.updatedSince, before?.updatedSince),
     until: null,
   }
 }
@@ -108,7 +108,7 @@ export function readWindow(
 const comesAfter = (a: Position, b: Position) =>
   a.updatedAt > b.updatedAt || (a.updatedAt === b.updatedAt && a.id > b.id)
 
-const latest = (...instants: (Instant | null | undefined)[]) =>
+const latestInstant = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
 /** Returns the positions between which the records of a window lie, in a list by `updated_at`, then `id` (R15). */
@@ -125,7 +125,7 @@ export function boundsOf({ after, before, updatedSince, until }: PageWindow): { 
  * Returns the SQL that ends the statement of a list. The statement then selects the rows of the window, and one
  * additional row, which shows that the list continues.
  */
-export function within(sql: RecordSql, window: PageWindow): Fragment {
+export function withinWindow(sql: RecordSql, window: PageWindow): Fragment {
   const { lower, upper } = boundsOf(window)
   const direction = sql.unsafe(window.backward ? 'desc' : '')
   return sql`

@@ -10,7 +10,7 @@ const limits = { maxRunning: 2, maxWaiting: 8 }
  */
 const retryAfter = 1
 
-const tooMany = () =>
+const tooManyError = () =>
   new GatewayError(
     'RATE_LIMITED',
     `This token has ${limits.maxRunning + limits.maxWaiting} expensive requests under way. Repeat this one when another has ended.`,
@@ -30,7 +30,7 @@ export class ExpensiveRequests {
    * @throws `RATE_LIMITED` when too many of them wait
    */
   async run<Result>(tokenId: number, work: () => Result | Promise<Result>): Promise<Result> {
-    const semaphore = this.#ofToken.get(tokenId) ?? new Semaphore({ ...limits, tooMany })
+    const semaphore = this.#ofToken.get(tokenId) ?? new Semaphore({ ...limits, tooMany: tooManyError })
     this.#ofToken.set(tokenId, semaphore)
     try {
       return await semaphore.run(work)

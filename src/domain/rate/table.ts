@@ -8,7 +8,11 @@ import { type RateWindow, rateWindowSeconds } from './rate.ts'
  *
  * @param seconds the length of a new window, in seconds
  */
-async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: number): Promise<Map<string, RateWindow>> {
+async function countCalls(
+  sql: Sql,
+  calls: ReadonlyMap<string, number>,
+  seconds: number,
+): Promise<Map<string, RateWindow>> {
   // `excluded.resets_at` minus the length of a window is the `clock_timestamp()` of the `select`. So the test and the
   // new end of the window use the same time.
   const isOpen = sql`counted.resets_at > excluded.resets_at - make_interval(secs => ${seconds}::integer)`
@@ -31,10 +35,10 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
  * Returns a function that counts the calls of all callers of a batch in one statement (R28). The keys begin with the id
  * of a token; the keys of attempt counters begin with a kind.
  */
-export const countInTable =
+export const createTableCounter =
   (sql: Sql): CountCalls =>
   calls =>
-    count(sql, calls, rateWindowSeconds)
+    countCalls(sql, calls, rateWindowSeconds)
 
 /** Deletes the windows that have ended. */
 export async function deleteEndedWindows(sql: Sql): Promise<void> {
@@ -56,7 +60,7 @@ export function createAttemptCounter(sql: Sql, kind: string, limit: number, seco
     limit,
     /** Counts one attempt. @returns the window that includes this attempt */
     async hit(key: string): Promise<RateWindow> {
-      const windows = await count(sql, new Map([[`${kind} ${key}`, 1]]), seconds)
+      const windows = await countCalls(sql, new Map([[`${kind} ${key}`, 1]]), seconds)
       const [window] = windows.values()
       if (!window) throw new Error('The database has not counted an attempt.')
       return window

@@ -1,5 +1,5 @@
 import { column, type RowOf } from '../../db/row/column.ts'
-import { rowCodec } from '../../db/row/row-codec.ts'
+import { createRowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { groupByProduct } from './product.ts'
 
@@ -13,7 +13,7 @@ export const categoryColumns = {
 
 export type Category = RowOf<typeof categoryColumns>
 
-const categoryRow = rowCodec<Category>(categoryColumns)
+const categoryRow = createRowCodec<Category>(categoryColumns)
 
 /**
  * Lists the categories of products. A category belongs to the tenant of its products.

@@ -49,10 +49,10 @@ export function createExportLimits(sql: Sql, startsPerHour: number) {
         await releaseLease(sql, key, lease)
       }
       const resetsIn = await takeLease(sql, key, lease)
-      if (resetsIn !== null) throw exportUnderWay(secondsLeft({ used: 1, resetsIn }))
+      if (resetsIn !== null) throw exportRunningError(secondsLeft({ used: 1, resetsIn }))
       try {
         const window = await starts.hit(String(tokenId))
-        if (window.used > starts.limit) throw tooManyExports(startsPerHour, secondsLeft(window))
+        if (window.used > starts.limit) throw tooManyExportsError(startsPerHour, secondsLeft(window))
       } catch (error) {
         // Ignores an error of the release, because the lease expires without it.
         await release().catch(() => {})
@@ -84,13 +84,13 @@ async function releaseLease(sql: Sql, key: string, lease: number): Promise<void>
 }
 
 /** Returns the error of a token that already has a running export. @param retryAfter in seconds */
-export const exportUnderWay = (retryAfter: number) =>
+export const exportRunningError = (retryAfter: number) =>
   new GatewayError('RATE_LIMITED', 'This token has an export under way. Begin the next one when it has ended.', {
     retryAfter,
   })
 
 /** Returns the error of a token that has started too many exports. @param retryAfter in seconds */
-export const tooManyExports = (startsPerHour: number, retryAfter: number) =>
+export const tooManyExportsError = (startsPerHour: number, retryAfter: number) =>
   new GatewayError(
     'RATE_LIMITED',
     `A token may start ${startsPerHour} export${startsPerHour === 1 ? '' : 's'} in an hour. Try again after the window resets.`,

@@ -65,7 +65,7 @@ export const withExportAudit = <Row>(
  * one entry per tenant. A text search with an empty page is recorded too, because it reveals who has not consented:
  * with one entry per hour, and without a count.
  */
-export const searchExportOf = <Row extends { readonly tenantId: number }>(
+export const withSearchExportAudit = <Row extends { readonly tenantId: number }>(
   { sql, caller }: Exporter,
   table: SearchTable<Row>,
 ): SearchTable<Row> => ({
@@ -90,7 +90,7 @@ export const searchExportOf = <Row extends { readonly tenantId: number }>(
  * no personal data. A text search is recorded, because its result reveals who received a voucher: with one entry per
  * hour, and without a count.
  */
-export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<Row>): SearchTable<Row> => ({
+export const withTextSearchAudit = <Row>({ sql, caller }: Exporter, table: SearchTable<Row>): SearchTable<Row> => ({
   ...table,
 
   async page(records, ...wanted) {

@@ -53,11 +53,11 @@ const maxTenants = 100
  */
 export async function readChanges(sql: RecordSql, token: Token, request: ChangesRequest): Promise<Changes> {
   const { after, tenantIds, records } = request
-  const few = tenantIds ?? fewOf(token)
+  const few = tenantIds ?? findFewTenants(token)
   const [changes] = await sql<Changes[]>`
     with /* changes.read */ head as materialized (
       select tenant_id, record, changed_at
-      from ${few ? headsOf(sql, few) : sql`gateway.list_head`}
+      from ${few ? headsRelation(sql, few) : sql`gateway.list_head`}
       where changed_at > ${after ?? beforeAll}::text::timestamptz
       -- Heads of a repair have the same stamp.
       order by changed_at fetch first ${sql.unsafe(`${maxHeads}`)} rows with ties
@@ -79,13 +79,13 @@ export async function readChanges(sql: RecordSql, token: Token, request: Changes
 /**
  * Returns the tenants of a token when there are at most `maxTenants` and no grant includes descendants; otherwise null.
  */
-const fewOf = ({ tenants }: Token): number[] | null =>
+const findFewTenants = ({ tenants }: Token): number[] | null =>
   tenants.length <= maxTenants && tenants.every(({ withDescendants }) => !withDescendants)
     ? tenants.map(({ tenantId }) => tenantId)
     : null
 
 /** Returns the relation of the heads of tenants. `offset 0` makes PostgreSQL look the heads up by key. */
-const headsOf = (sql: RecordSql, tenantIds: readonly number[]): Fragment => sql`
+const headsRelation = (sql: RecordSql, tenantIds: readonly number[]): Fragment => sql`
   (select distinct unnest(${arrayText(tenantIds)}::text::bigint[]) as id) named
   cross join lateral (select * from gateway.list_head where tenant_id = named.id offset 0) of_tenant`
 
@@ -98,7 +98,7 @@ function isGranted(sql: RecordSql, token: Token): Fragment {
 }
 
 /** Returns a hash of the tenants and the permissions of a token, which changes when one of them changes. */
-export function accessOf({ permissions, tenants }: Token): string {
+export function hashAccess({ permissions, tenants }: Token): string {
   const grants = tenants.map(({ tenantId, withDescendants }) => `${tenantId} ${withDescendants}`)
   return hash('sha256', JSON.stringify([grants.sort(), [...permissions].sort()]), 'base64url').slice(0, 22)
 }

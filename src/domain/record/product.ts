@@ -1,5 +1,5 @@
 import { column, nullable, type RowOf } from '../../db/row/column.ts'
-import { rowCodec } from '../../db/row/row-codec.ts'
+import { createRowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { inRange, isTrue, ofCurrency, ofRecord } from '../search/field.ts'
 import { byAmount, byValue } from '../search/order.ts'
@@ -65,7 +65,7 @@ export const products = defineResource<Product>({
   },
 })
 
-const productRow = rowCodec<Product>(columns)
+const productRow = createRowCodec<Product>(columns)
 
 /**
  * Returns the products with the ids, in the order of the ids; null for an id without a product. The products can belong

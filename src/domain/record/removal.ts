@@ -1,9 +1,9 @@
 import { column, type RowOf } from '../../db/row/column.ts'
-import { rowCodec } from '../../db/row/row-codec.ts'
+import { createRowCodec } from '../../db/row/row-codec.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
 import type { Token } from '../token/token.ts'
 import type { RecordType } from './resource.ts'
-import { type TenantTable, tenantTable } from './tenant-table.ts'
+import { createTenantTable, type TenantTable } from './tenant-table.ts'
 
 /** The reasons why a record left a list (`gateway.removal`), each with a description. */
 export const removalReasons = {
@@ -26,7 +26,7 @@ export type Removal = RowOf<typeof removalColumns>
 /** Returns the identity of a tenant's list of removals, for its cursors. */
 export const removalListIdentity = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
 
-const removalRow = rowCodec<Removal>(removalColumns)
+const removalRow = createRowCodec<Removal>(removalColumns)
 
 /**
  * Reads the removals of records of the types. Leaves out records that are in their list now. So removals never
@@ -34,8 +34,8 @@ const removalRow = rowCodec<Removal>(removalColumns)
  *
  * @param token the removal of a tenant is left out when the tenant is in this token's list of tenants
  */
-export const removalsOf = (types: readonly RecordType[], token: Token): TenantTable<Removal> =>
-  tenantTable<Removal>({
+export const createRemovalTable = (types: readonly RecordType[], token: Token): TenantTable<Removal> =>
+  createTenantTable<Removal>({
     name: 'removal',
     table: 'gateway.removal',
     row: removalRow,

@@ -93,12 +93,12 @@ let waiting = 0
 async function findPresent(look: (seen: string | null) => Promise<VoucherLookup>): Promise<FoundVoucher | null> {
   let { found, missing } = await look(null)
   if (missing === null) return found
-  if (waiting >= maxWaiting) throw changesWait()
+  if (waiting >= maxWaiting) throw changesWaitError()
   const until = performance.now() + maxWaitMs
   waiting++
   try {
     while (missing !== null) {
-      if (performance.now() > until) throw changesWait()
+      if (performance.now() > until) throw changesWaitError()
       await pause(pauseMs)
       ;({ found, missing } = await look(missing))
     }
@@ -108,7 +108,7 @@ async function findPresent(look: (seen: string | null) => Promise<VoucherLookup>
   }
 }
 
-const changesWait = () =>
+const changesWaitError = () =>
   new GatewayError('UNAVAILABLE', 'Changes of vouchers or tenants are not read yet. Try again in a moment.', {
     retryAfter: 2,
   })

@@ -3,17 +3,17 @@
  * from these descriptions.
  */
 import type { Column, Columns } from '../../db/row/column.ts'
-import { rowCodec } from '../../db/row/row-codec.ts'
+import { createRowCodec } from '../../db/row/row-codec.ts'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
 import { byValue } from '../search/order.ts'
 import type { EntryTable } from '../search/ranges.ts'
 import type { SearchDescription } from '../search/search.ts'
-import { type SearchTable, searchTable } from '../search/search-table.ts'
+import { createSearchTable, type SearchTable } from '../search/search-table.ts'
 import type { Permission } from '../token/permission.ts'
 import type { Token } from '../token/token.ts'
 import type { Instant } from '../value/instant.ts'
-import { type TenantTable, tenantTable } from './tenant-table.ts'
+import { createTenantTable, type TenantTable } from './tenant-table.ts'
 
 /** The columns of every row of a resource. */
 export type ResourceRow = { readonly id: number; readonly tenantId: number; readonly updatedAt: Instant }
@@ -84,19 +84,19 @@ export function defineResource<Row extends ResourceRow>(described: ResourceDescr
   const { noun, name, columns, only, search } = described
   const table = `gateway.${name}`
   const list = `${noun.replaceAll(/ ./g, start => start.charAt(1).toUpperCase())}s`
-  const row = rowCodec<Row>(columns)
+  const row = createRowCodec<Row>(columns)
   const byUpdatedAt = byValue('updated_at', 'timestamptz', 'By `updatedAt`, the order of the list by itself.')
   return {
     personalData: false,
     chunkSize: 2_000,
     ...described,
-    table: tenantTable<Row>({ name, table, row, only }),
+    table: createTenantTable<Row>({ name, table, row, only }),
     search: search
       ? {
           filters: search.filters,
           orders: { UPDATED_AT: byUpdatedAt, ...search.orders },
           defaultOrder: byUpdatedAt,
-          table: searchTable<Row>({ name, table, entries: search.entries, row, only }),
+          table: createSearchTable<Row>({ name, table, entries: search.entries, row, only }),
         }
       : null,
     listOf: tenantId => ({ name: list, tenantId }),

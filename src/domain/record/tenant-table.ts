@@ -63,7 +63,7 @@ interface ListRange {
 }
 
 /** Creates the fragments that do not depend on the request or the pool. */
-function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
+function createFragments<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
   const { name, table, row, only, filter, columnValues } = options
   const comment = (statement: string) => sql.unsafe(`/* ${name}.${statement} */`)
   const and = (condition: string | undefined) => {
@@ -89,17 +89,17 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
   }
 }
 
-type Fragments = ReturnType<typeof fragmentsOf>
+type Fragments = ReturnType<typeof createFragments>
 
 /**
  * Creates the reader of a table. A single page or record, which REST reads most often, has a separate statement,
  * because the statement for several takes PostgreSQL some 200 µs more.
  */
-export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<Row> {
+export function createTenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<Row> {
   // Created only once, because the creation of a fragment takes longer than its use.
   let created: Fragments | undefined
   function fragments(sql: RecordSql): Fragments {
-    created ??= fragmentsOf(options, sql)
+    created ??= createFragments(options, sql)
     return created
   }
 

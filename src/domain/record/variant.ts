@@ -1,5 +1,5 @@
 import { column, nullable, type RowOf } from '../../db/row/column.ts'
-import { rowCodec } from '../../db/row/row-codec.ts'
+import { createRowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { groupByProduct } from './product.ts'
 
@@ -18,7 +18,7 @@ export const variantColumns = {
 
 export type Variant = RowOf<typeof variantColumns>
 
-const variantRow = rowCodec<Variant>(variantColumns)
+const variantRow = createRowCodec<Variant>(variantColumns)
 
 /**
  * Lists the variants of products.

@@ -5,8 +5,8 @@ import {
   type FilterField,
   type IndexRange,
   inRange,
-  nothing,
-  parsedOnce,
+  matchNothing,
+  parseOnce,
   readBounds,
 } from '../search/field.ts'
 import { byValue } from '../search/order.ts'
@@ -27,12 +27,12 @@ const stateOf: Partial<Record<VoucherStatus, string>> = { PART_REDEEMED: 'part',
 /**
  * The states of vouchers that are neither void nor used up. Only the status of such vouchers depends on the day (R25).
  */
-const live = Object.values(stateOf)
+const liveStates = Object.values(stateOf)
 
-const begins = 'date_valid_start > owner.today'
+const beginsLater = 'date_valid_start > owner.today'
 const hasBegun = '(date_valid_start is null or date_valid_start <= owner.today)'
-const ended = `${lastValidDay} < owner.today`
-const ends = `${lastValidDay} >= owner.today`
+const hasEnded = `${lastValidDay} < owner.today`
+const hasNotEnded = `${lastValidDay} >= owner.today`
 
 const isIn = (states: readonly string[]) => `state = any('{${states.join()}}')`
 
@@ -59,8 +59,8 @@ interface Group {
 const groupOf: Partial<Record<VoucherStatus, Group>> = {
   VOID: { states: ['void'], days: 'true', ranges: ofStates(['void']) },
   REDEEMED: { states: ['redeemed'], days: 'true', ranges: [] },
-  EXPIRED: { states: live, days: ended, ranges: [range(lastValidDay, ended)] },
-  NOT_YET_VALID: { states: live, days: begins, ranges: [range('date_valid_start', begins)] },
+  EXPIRED: { states: liveStates, days: hasEnded, ranges: [range(lastValidDay, hasEnded)] },
+  NOT_YET_VALID: { states: liveStates, days: beginsLater, ranges: [range('date_valid_start', beginsLater)] },
 }
 
 /**
@@ -76,11 +76,11 @@ export const status: FilterField = {
     const groups = wanted.flatMap(name => groupOf[name] ?? [])
     const valid = wanted.flatMap(name => stateOf[name] ?? [])
     if (valid.length > 0) {
-      const ranges = [range(lastValidDay, ends), ...ofStates(valid, ends)]
-      groups.push({ states: valid, days: `${hasBegun} and ${ends}`, ranges })
+      const ranges = [range(lastValidDay, hasNotEnded), ...ofStates(valid, hasNotEnded)]
+      groups.push({ states: valid, days: `${hasBegun} and ${hasNotEnded}`, ranges })
     }
     const [one, another] = groups
-    if (!one) return { where: nothing, ranges: [{ key: '', where: nothing }] }
+    if (!one) return { where: matchNothing, ranges: [{ key: '', where: matchNothing }] }
     const where = groups.map(({ states, days }) => `${isIn(states)} and ${days}`).join(' or ')
     const ranges = another ? ofStates(groups.flatMap(({ states }) => states)) : one.ranges
     return { where: sql => sql.unsafe(`(${where})`), ranges }
@@ -92,11 +92,11 @@ export const validOn: FilterField = {
   description: 'Vouchers that are valid on at least one day of this range, by `dateValidStart` and `dateValidEnd`.',
   read(given, report) {
     const { from, to } = readBounds('dates', given, report)
-    const notEnded: Condition = sql => sql`${sql.unsafe(lastValidDay)} >= ${parsedOnce(sql, from, 'date')}`
+    const notEnded: Condition = sql => sql`${sql.unsafe(lastValidDay)} >= ${parseOnce(sql, from, 'date')}`
     return {
       where: sql => sql`
         ${from === null ? sql`true` : notEnded(sql)}
-        and ${to === null ? sql`true` : sql`(date_valid_start is null or date_valid_start <= ${parsedOnce(sql, to, 'date')})`}`,
+        and ${to === null ? sql`true` : sql`(date_valid_start is null or date_valid_start <= ${parseOnce(sql, to, 'date')})`}`,
       ranges: from === null ? [] : [{ key: lastValidDay, where: notEnded }],
     }
   },

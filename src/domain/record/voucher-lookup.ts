@@ -2,7 +2,7 @@
  * Finds a voucher by its reference or QR token, and reads the current state of the voucher from the platform's tables.
  */
 import { column, nullable, type RowOf } from '../../db/row/column.ts'
-import { rowCodec } from '../../db/row/row-codec.ts'
+import { createRowCodec } from '../../db/row/row-codec.ts'
 import { onPrimary, type Sql } from '../../db/sql.ts'
 import { shareStatements } from '../../db/statement/shared-statement.ts'
 
@@ -83,8 +83,8 @@ export interface VoucherLookup {
   missing: string | null
 }
 
-const voucherRow = rowCodec<ResolutionFields>(resolvedColumns)
-const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
+const voucherRow = createRowCodec<ResolutionFields>(resolvedColumns)
+const tenantRow = createRowCodec<ResolutionTenant>(resolutionTenantColumns)
 
 /** A column by which vouchers are found. The SQL conditions compare the column with `text`. */
 interface NameColumn {
@@ -103,7 +103,7 @@ interface NameColumn {
 const isExact = (column: string) => `(${column} = text or gateway.trimmed(${column}) = gateway.trimmed(text))`
 
 /** `between` and not `=`, because with `=` a plan may read the whole list of the tenant. */
-const ofOwner = 'tenant_id between owner_id and owner_id'
+const ownerCondition = 'tenant_id between owner_id and owner_id'
 
 /** The functions that find a voucher by its reference and by its QR token. */
 export const findBy = {
@@ -117,14 +117,14 @@ export const findBy = {
         '(tenant_id, gateway.trimmed(reference) collate "C") between (owner_id, exact) and (owner_id, exact)',
         isExact('reference'),
       ],
-      [ofOwner, 'gateway.folded(gateway.trimmed(reference)) collate "C" = name'],
+      [ownerCondition, 'gateway.folded(gateway.trimmed(reference)) collate "C" = name'],
     ],
   }),
   qrToken: findByName({
     column: 'qr_token',
     indexed: text => `left(gateway.trimmed(${text}), 600) collate "C"`,
     isMatch: isExact('qr_token'),
-    ranges: [[`${ofOwner} and (octet_length(qr_token) < 600 or ${isExact('qr_token')})`, isExact('qr_token')]],
+    ranges: [[`${ownerCondition} and (octet_length(qr_token) < 600 or ${isExact('qr_token')})`, isExact('qr_token')]],
   }),
 }
 
@@ -133,11 +133,11 @@ export const findBy = {
  * the start of the statement. Otherwise, during an upgrade that adds a field and so replaces
  * `gateway.read_present_voucher`, a call of this function would wait for the upgrade and then fail.
  */
-const placePath =
+const joinPlacePath =
   'left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
 
 /**
- * Adds to `wanted`, `placePath` and an `owner_id`: the path of the owner, whether the token is authorised for the
+ * Adds to `wanted`, `joinPlacePath` and an `owner_id`: the path of the owner, whether the token is authorised for the
  * owner, and whether the two tenants are related (R24). With `offset 0` the statement always reads the grants, so it
  * takes equally long for a voucher out of scope and for an absent voucher.
  */
@@ -176,7 +176,7 @@ function findByName(name: NameColumn) {
         select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
           values ${sql(wanted.map(({ text, at, tokenId, seen }, place) => [place, text, at, tokenId, seen ?? '']))}
         ) as given(place, text, at, token_id, seen)
-      ) as wanted ${sql.unsafe(placePath)}
+      ) as wanted ${sql.unsafe(joinPlacePath)}
       left join lateral (
         select id, tenant_id, ${sql.unsafe(column)} as stored from gateway.voucher_entry
         where ${key} = ${sql.unsafe(indexed('text'))} order by ${key}, tenant_id limit ${sql.unsafe(String(maxAtOnce + 1))}
@@ -259,7 +259,7 @@ async function findCrowded(
       from (
         select ${wanted.text}::text as text, ${wanted.at}::bigint as at, ${wanted.tokenId}::bigint as token_id
       ) as given offset 0
-    ) as wanted ${sql.unsafe(placePath)}
+    ) as wanted ${sql.unsafe(joinPlacePath)}
     cross join lateral (
       select case when count(*) <= ${most} then coalesce(array_agg(distinct tenant_id), array[at]) end as tenants
       from (

@@ -103,7 +103,7 @@ export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report
 }
 
 /** Returns a value of a condition as a subquery, because PostgreSQL would otherwise parse the text for each row. */
-export const parsedOnce = (sql: RecordSql, text: string | null, type: string): Fragment =>
+export const parseOnce = (sql: RecordSql, text: string | null, type: string): Fragment =>
   sql`(select ${text}::text::${sql.unsafe(type)})`
 
 /**
@@ -121,20 +121,20 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
   read(given, report) {
     const { from, to } = readBounds(kind, given, report)
     const { type, operator } = rangeKinds[kind]
-    return within(order.key, sql => {
+    return rangeConditions(order.key, sql => {
       const key = sql.unsafe(order.key)
       const bound = (comparison: string, text: string | null) =>
-        text === null ? sql`` : sql`and ${key} ${sql.unsafe(comparison)} ${parsedOnce(sql, text, type)}`
+        text === null ? sql`` : sql`and ${key} ${sql.unsafe(comparison)} ${parseOnce(sql, text, type)}`
       return sql`${key} is not null ${bound('>=', from)} ${bound(operator, to)}`
     })
   },
 })
 
 /** Returns a condition that no row meets. */
-export const nothing: Condition = sql => sql`false`
+export const matchNothing: Condition = sql => sql`false`
 
 /** Returns the conditions of a filter that is one range of an index. */
-const within = (key: string, where: Condition): FilterConditions => ({
+const rangeConditions = (key: string, where: Condition): FilterConditions => ({
   where,
   isRange: true,
   ranges: [{ key, where }],
@@ -145,7 +145,7 @@ const within = (key: string, where: Condition): FilterConditions => ({
  * store it.
  */
 const equals = (expression: string, text: string): Condition =>
-  text.includes('\0') ? nothing : sql => sql`${sql.unsafe(expression)} = ${text}`
+  text.includes('\0') ? matchNothing : sql => sql`${sql.unsafe(expression)} = ${text}`
 
 /**
  * Returns a filter field for the rows with the same text. The index has the first 100 characters of a text, because an
@@ -187,7 +187,7 @@ export const ofCurrency = (order: Order, description: string): FilterField => ({
       report(currencyMessage)
       return null
     }
-    return within(order.key, equals('currency', code))
+    return rangeConditions(order.key, equals('currency', code))
   },
 })
 
@@ -198,7 +198,7 @@ export const isTrue = (column: string, description: string): FilterField => ({
   read(given) {
     const value = z.boolean().parse(given)
     const where: Condition = sql => sql.unsafe(value ? column : `not ${column}`)
-    return value ? within(column, where) : { where }
+    return value ? rangeConditions(column, where) : { where }
   },
 })
 
@@ -221,6 +221,6 @@ export const ofRecord = (
   description,
   read(given) {
     const { id } = recordReference.parse(given)
-    return within(key, id === null ? nothing : sql => where(sql, id))
+    return rangeConditions(key, id === null ? matchNothing : sql => where(sql, id))
   },
 })

@@ -1,7 +1,7 @@
 /** Builds the queries for the rows of filtered and ordered lists, as parts of statements. */
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { PageWindow } from '../paging/page.ts'
-import { type Condition, parsedOnce } from './field.ts'
+import { type Condition, parseOnce } from './field.ts'
 import type { Search } from './search.ts'
 
 /** A table, separate from the records, with the rarely changing keys by which records are found. */
@@ -161,7 +161,7 @@ export class Ranges {
         const isBeyond = sql`${id} ${operator} ${cursor.id}::bigint`
         return isAfter ? sql`and ${missing} and ${isBeyond}` : sql`and (not ${missing} or ${isBeyond})`
       }
-      const place = sql`(${parsedOnce(sql, cursor.key, order.type)}, ${cursor.id}::bigint)`
+      const place = sql`(${parseOnce(sql, cursor.key, order.type)}, ${cursor.id}::bigint)`
       const isBeyond = sql`(${key}, ${id}) ${operator} ${place}`
       return isAfter ? sql`and (${missing} or ${isBeyond})` : sql`and not ${missing} and ${isBeyond}`
     }

@@ -5,11 +5,11 @@ import { withoutPreparing } from '../../db/statement/statement.ts'
 import { type PageWindow, type RecordPage, toPage } from '../paging/page.ts'
 import { lastStamp, readServerTime, toServerTime } from '../sync/server-time.ts'
 import type { Instant } from '../value/instant.ts'
-import { type Condition, parsedOnce } from './field.ts'
+import { type Condition, parseOnce } from './field.ts'
 import { readSearchedTenants } from './owners.ts'
 import { Ranges, type SearchedTable } from './ranges.ts'
 import type { Search } from './search.ts'
-import { narrowestRange, type Reading, rareText } from './selectivity.ts'
+import { findNarrowestRange, findRareText, type Reading } from './selectivity.ts'
 
 /** The options of a table whose lists can be filtered and ordered. */
 interface SearchTableOptions<Row> extends SearchedTable {
@@ -47,9 +47,9 @@ export const mostCandidates = 5_000
 const fewCandidates = 1_500
 
 /** Returns the search with the condition of `updatedSince`, which the index of the default order serves. */
-function since(search: Search, updatedSince: Instant | null): Search {
+function withUpdatedSince(search: Search, updatedSince: Instant | null): Search {
   if (updatedSince === null) return search
-  const where: Condition = sql => sql`updated_at >= ${parsedOnce(sql, updatedSince, 'timestamptz')}`
+  const where: Condition = sql => sql`updated_at >= ${parseOnce(sql, updatedSince, 'timestamptz')}`
   return {
     ...search,
     conditions: [...search.conditions, where],
@@ -59,22 +59,22 @@ function since(search: Search, updatedSince: Instant | null): Search {
   }
 }
 
-const everything: Condition = sql => sql`true`
+const matchEverything: Condition = sql => sql`true`
 
 const placesText = z.array(z.tuple([z.string().nullable(), z.number(), z.boolean(), z.boolean()]))
 
 /** Creates the reader of a table. */
-export function searchTable<Row extends { id: number }>({
+export function createSearchTable<Row extends { id: number }>({
   name,
   row,
   ...searched
 }: SearchTableOptions<Row>): SearchTable<Row> {
   async function open(sql: RecordSql, unbounded: Search, window: PageWindow): Promise<Reading> {
-    const search = since(unbounded, window.updatedSince)
+    const search = withUpdatedSince(unbounded, window.updatedSince)
     const owners = await readSearchedTenants(sql, search)
     // Without another range, a short list of several tenants is read as a whole, because a scan would end at the last
     // read row of one tenant.
-    const all = owners.count > 1 && search.ranges.length === 0 ? [{ key: '', where: everything }] : search.ranges
+    const all = owners.count > 1 && search.ranges.length === 0 ? [{ key: '', where: matchEverything }] : search.ranges
     return { sql, name, search: { ...search, ranges: all }, owners, ranges: new Ranges(sql, searched, search, window) }
   }
 
@@ -189,12 +189,12 @@ export function searchTable<Row extends { id: number }>({
       const isOne = owners.count === 1
       // The cost of such a page in quota units covers only this read (`costOfSearch`).
       if (search.isServed && !isOne) return scan(reading, window, 0)
-      const text = await rareText(reading)
+      const text = await findRareText(reading)
       const byText = text && (await readCandidates(reading, window, 'texts', text))
       if (byText) return byText
       // With one tenant, the range of the order's own index is the same as the beginning of the list.
       const isCounted = (key: string) => !isOne || key !== search.order.key
-      const narrow = await narrowestRange(reading, isCounted, mostCandidates)
+      const narrow = await findNarrowestRange(reading, isCounted, mostCandidates)
       const readRange = () => narrow && readCandidates(reading, window, narrow.key, narrow.where)
       const isFew = narrow !== null && narrow.size <= fewCandidates
       const first = (isFew && (await readRange())) || (await scan(reading, window, mostCandidates))
@@ -216,14 +216,16 @@ export function searchTable<Row extends { id: number }>({
         most = Math.max(most, Math.min(count, mostCandidates))
         return read > mostCandidates ? null : { count, precision: 'EXACT' }
       }
-      const text = await rareText(reading)
+      const text = await findRareText(reading)
       const byText = text && (await countWhere('texts', text))
       if (byText) return byText
-      const narrow = await narrowestRange(reading, () => true, mostCandidates)
+      const narrow = await findNarrowestRange(reading, () => true, mostCandidates)
       const { rangeKeys, ranges } = reading.search
       if (narrow && rangeKeys?.length === 1) return { count: narrow.size, precision: 'EXACT' }
       const range = narrow ?? ranges[0]
-      return (await countWhere(range?.key ?? '', range?.where ?? everything)) ?? { count: most, precision: 'AT_LEAST' }
+      return (
+        (await countWhere(range?.key ?? '', range?.where ?? matchEverything)) ?? { count: most, precision: 'AT_LEAST' }
+      )
     },
   }
 }

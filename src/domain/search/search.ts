@@ -55,29 +55,29 @@ export const isSearch = (args: SearchArguments): boolean =>
  * filtered, and for a text search at several tenants. One unit stands for at most 41 ms of PostgreSQL, so that 120
  * units take at most 5 s (R31). `npm run bench -- searches` measures this.
  */
-const unitsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
+const quotaUnits = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 
 /** Returns the cost of a page of a search, in quota units (R28). */
 export function costOfSearch(description: SearchDescription, args: SearchArguments): number {
   const searches = givenNames(args).some(name => description.filters[name]?.textFields)
   const ofMany = args.withDescendants === true
   return (
-    unitsOf.page +
-    (searches ? unitsOf.text : 0) +
-    (ofMany && !isServed(description, args) ? unitsOf.unservedOfDescendants : 0) +
-    (searches && ofMany ? unitsOf.textOfDescendants : 0)
+    quotaUnits.page +
+    (searches ? quotaUnits.text : 0) +
+    (ofMany && !isServed(description, args) ? quotaUnits.unservedOfDescendants : 0) +
+    (searches && ofMany ? quotaUnits.textOfDescendants : 0)
   )
 }
 
 const givenNames = ({ filter }: SearchArguments): string[] =>
   Object.entries(filter ?? {}).flatMap(([name, value]) => (value === undefined || value === null ? [] : [name]))
 
-const orderOf = ({ orders, defaultOrder }: SearchDescription, { orderBy }: SearchArguments): Order =>
+const findOrder = ({ orders, defaultOrder }: SearchDescription, { orderBy }: SearchArguments): Order =>
   (orderBy && orders[orderBy.field]) ?? defaultOrder
 
 /** Returns whether one range per tenant of the order's index serves the whole filter and `updatedSince`. */
 function isServed(description: SearchDescription, args: SearchArguments): boolean {
-  const { key } = orderOf(description, args)
+  const { key } = findOrder(description, args)
   return (
     givenNames(args).every(name => description.filters[name]?.servedBy === key) &&
     (!args.updatedSince || key === description.defaultOrder.key)
@@ -103,7 +103,7 @@ export function readSearch(
   const filter = args.filter ?? {}
   const names = givenNames(args)
   const isGiven = (name: string) => names.includes(name)
-  const order = orderOf(description, args)
+  const order = findOrder(description, args)
   const given: FilterConditions[] = []
   for (const [name, field] of Object.entries(filters)) {
     if (!isGiven(name)) continue
@@ -119,10 +119,10 @@ export function readSearch(
 
   const ranges = new Map<string, Condition>()
   for (const { key, where } of given.flatMap(({ ranges = [] }) => ranges)) {
-    ranges.set(key, andCondition(ranges.get(key), where))
+    ranges.set(key, combineConditions(ranges.get(key), where))
   }
   return {
-    list: { ...list, name: `${list.name}?${digest(args, Object.keys(filters))}` },
+    list: { ...list, name: `${list.name}?${hashArguments(args, Object.keys(filters))}` },
     tenantId: list.tenantId,
     descendantsOf: args.withDescendants === true ? token : null,
     conditions: given.map(({ where }) => where),
@@ -138,22 +138,22 @@ export function readSearch(
   }
 }
 
-const andCondition = (one: Condition | undefined, other: Condition): Condition =>
+const combineConditions = (one: Condition | undefined, other: Condition): Condition =>
   one ? sql => sql`${one(sql)} and ${other(sql)}` : other
 
 /** Returns a hash that identifies the filter, the order and the choice of tenants. */
-function digest({ filter, orderBy, withDescendants }: SearchArguments, names: readonly string[]): string {
-  const given = names.map(name => canonical(filter?.[name]))
+function hashArguments({ filter, orderBy, withDescendants }: SearchArguments, names: readonly string[]): string {
+  const given = names.map(name => toCanonical(filter?.[name]))
   const text = JSON.stringify([given, orderBy?.field, orderBy?.direction ?? 'ASC', withDescendants === true])
   return createHash('sha256').update(text).digest('base64url')
 }
 
 /** Returns a value whose JSON does not depend on the order in which the caller wrote its fields. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical).sort()
+function toCanonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toCanonical).sort()
   if (typeof value !== 'object' || value === null) return value
   return Object.entries(value)
     .filter(([, inner]) => inner !== null && inner !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, inner]) => [name, canonical(inner)])
+    .map(([name, inner]) => [name, toCanonical(inner)])
 }

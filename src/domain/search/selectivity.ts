@@ -40,7 +40,7 @@ export interface Reading {
  * @param most the number of rows at which the count of a range stops
  * @returns the smallest range; null when all ranges have more than `most` rows
  */
-export async function narrowestRange(
+export async function findNarrowestRange(
   { sql, name, search, owners, ranges }: Reading,
   isCounted: (key: string) => boolean,
   most: number,
@@ -61,7 +61,7 @@ export async function narrowestRange(
 }
 
 /** Returns the condition of the rarest trigrams of the searched text; null when no trigram is rare. */
-export async function rareText({ sql, name, search, owners, ranges }: Reading): Promise<Condition | null> {
+export async function findRareText({ sql, name, search, owners, ranges }: Reading): Promise<Condition | null> {
   const { textConditions } = search
   const { relation, count } = owners
   if (textConditions.length === 0 || count > maxTenants) return null

@@ -8,7 +8,7 @@ import type { TextField } from './matched-fields.ts'
 const separator = new RegExp(`${invisible}+`)
 
 /** The maximum number of characters, and of words, in the text of a search. */
-const longest = { characters: 200, words: 10 }
+const maxText = { characters: 200, words: 10 }
 
 /** The maximum number of trigrams of a text that are tried for the trigram index. */
 const maxTrigrams = 24
@@ -30,12 +30,12 @@ export const searchedText = (description: string, ...texts: readonly SearchedTex
   description:
     `${description} Case does not matter. All words must occur; one of one or two characters must begin a word of the ` +
     'text: a word begins after anything that is neither a letter nor a digit.',
-  textFields: fieldsOf(texts),
+  textFields: mergeFields(texts),
   read(given, report, permissions) {
     const text = z.string().parse(given)
     const words = text.split(separator).filter(word => word !== '')
-    if ([...text].length > longest.characters) report(`Give at most ${longest.characters} characters.`)
-    if (words.length > longest.words) report(`Give at most ${longest.words} words.`)
+    if ([...text].length > maxText.characters) report(`Give at most ${maxText.characters} characters.`)
+    if (words.length > maxText.words) report(`Give at most ${maxText.words} words.`)
     if (words.length === 0) return null
     const searched = texts.filter(({ permission }) => !permission || permissions.includes(permission))
     const isInAny = (sql: RecordSql, condition: (expression: Fragment) => Fragment) =>
@@ -47,23 +47,23 @@ export const searchedText = (description: string, ...texts: readonly SearchedTex
         words
           .map(word => isInAny(sql, expression => sql`gateway.has_word(${expression}, ${word})`))
           .reduce((one, other) => sql`${one} and ${other}`),
-      textConditions: trigramsOf(words).map(
+      textConditions: findTrigrams(words).map(
         trigram => sql => isInAny(sql, expression => sql`${expression} like ${hideFromPlanner(sql, trigram)}`),
       ),
       searchesPersonalData: searched.some(({ permission }) => permission),
-      words: { words, fields: fieldsOf(searched) },
+      words: { words, fields: mergeFields(searched) },
     }
   },
 })
 
-const fieldsOf = (texts: readonly SearchedText[]): Readonly<Record<string, TextField>> =>
+const mergeFields = (texts: readonly SearchedText[]): Readonly<Record<string, TextField>> =>
   Object.fromEntries(texts.flatMap(({ fields }) => Object.entries(fields)))
 
 /**
  * Returns the trigrams of the words that consist only of ASCII letters and digits, because for these the index finds
  * exactly the matching rows. For other characters, the database decides whether a character is a letter.
  */
-function trigramsOf(words: readonly string[]): string[] {
+function findTrigrams(words: readonly string[]): string[] {
   const runs =
     words
       .join(' ')

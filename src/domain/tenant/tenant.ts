@@ -1,8 +1,8 @@
 import { column, nullable, type RowOf } from '../../db/row/column.ts'
-import { rowCodec } from '../../db/row/row-codec.ts'
+import { createRowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type RecordSql } from '../../db/sql.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
-import { type PageWindow, type RecordPage, type RowOrder, toPage, within } from '../paging/page.ts'
+import { type PageWindow, type RecordPage, type RowOrder, toPage, withinWindow } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
 import { beforeAll, type Instant } from '../value/instant.ts'
@@ -30,7 +30,7 @@ export const byName: RowOrder = { table: 'gateway.tenant', key: 'gateway.text_or
 /** Returns the identity of the list of the tenants directly below a tenant, for its cursors. */
 export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })
 
-export const tenantRow = rowCodec<Tenant>(tenantColumns)
+export const tenantRow = createRowCodec<Tenant>(tenantColumns)
 
 /**
  * Tenants as records. A tenant is absent from the list when the token has no grant of it, and no grant with descendants
@@ -55,7 +55,7 @@ export async function listTenants(sql: RecordSql, token: Token, window: PageWind
     with /* tenant.list */ recursive ${visibleTenants(sql, token, null)}
     select string_agg(row, ''), ${lastStamp(sql)} from (
       select ${tenantRow.select(sql)} as row from gateway.tenant
-      where (id in (select id from visible)) is true and ${within(sql, window)}
+      where (id in (select id from visible)) is true and ${withinWindow(sql, window)}
     ) page`.raw()
   return { ...toPage(window, tenantRow.read(found?.[0])), serverTime: toServerTime(found?.[1]) }
 }

@@ -46,7 +46,7 @@ export interface TokenListing extends RowWindow {
   ascending?: boolean
 }
 
-function conditionsOf(sql: Sql): Record<TokenState, Fragment> {
+function filterConditions(sql: Sql): Record<TokenState, Fragment> {
   const ended = sql`(${isExpired(sql)} or ${sessionEnded(sql)})`
   const active = sql`token.revoked_at is null and not ${ended}`
   return {
@@ -69,16 +69,16 @@ export async function listTokens(
     select /* token.list */ ${recordColumns(sql)}
     from gateway.token
     where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), ${search})
-      ${state ? sql`and ${conditionsOf(sql)[state]}` : sql``}
+      ${state ? sql`and ${filterConditions(sql)[state]}` : sql``}
       ${permission ? sql`and ${permission} = any(permissions)` : sql``}
-      ${tenant ? sql`and id in (${tokensReaching(sql, tenant)})` : sql``}
+      ${tenant ? sql`and id in (${selectTokensReaching(sql, tenant)})` : sql``}
       and ${betweenRows(sql, listOrder, window)}`
   return toPage(window, found)
 }
 
 /** Returns two numbers: of active tokens that were never used, and of active tokens that end within 14 days. */
 export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; expiring: number }> {
-  const { unused, expiring } = conditionsOf(sql)
+  const { unused, expiring } = filterConditions(sql)
   const [counts] = await sql<[{ unused: number; expiring: number }]>`
     select /* token.count_in_need */
       count(*) filter (where ${unused})::integer as unused,
@@ -91,7 +91,7 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
  * Returns a query for the ids of tokens that are authorised for a matching tenant, by a grant of the tenant, or by a
  * grant with descendants of an ancestor. An absent tenant matches only by its id.
  */
-const tokensReaching = (sql: Sql, tenant: string) => sql`
+const selectTokensReaching = (sql: Sql, tenant: string) => sql`
   with found as materialized (
     select id, parent_id from gateway.tenant where id = ${parseIdentifier(tenant)} or gateway.has_text(name, ${tenant})
     union all

@@ -7,7 +7,7 @@ import { findMissingGrants } from '../../../src/doctor/grants.ts'
 import { findUnwritable, requestChecks } from '../../../src/doctor/quick.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countEndpoints } from '../../../src/domain/event/endpoint.ts'
-import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
+import { createAttemptCounter, createTableCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemption-token.ts'
 import { createFirstKey, deleteFormerKeys, readKeySet, rotateKeys } from '../../../src/domain/record/signing-key.ts'
 import { getOrCreateSecret } from '../../../src/domain/secret/setting.ts'
@@ -44,7 +44,7 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   ['step.read_state', readStepState],
   ['webhook.count', countEndpoints],
   ['step.delete_passed_notes', deletePassedNotes],
-  ['rate_window.count', pool => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1])))],
+  ['rate_window.count', pool => createTableCounter(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1])))],
   ['rate_window.delete_ended', deleteEndedWindows, 'Once a minute: it deletes most of the rows, the expired windows.'],
   ['redemption_token.delete_expired', deleteExpiredRedemptionTokens],
   [
