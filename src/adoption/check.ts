@@ -140,7 +140,7 @@ class Check {
     return changes
   }
 
-  /** Checks the columns of a mapping, the tables that it reads, and its rules. */
+  /** Checks the columns of a mapping, the tables that the mapping reads, and the rules of the mapping. */
   async #checkSources({ record, rules, path }: Mapping): Promise<void> {
     const file = `${record}.sql`
     const { sql } = this
@@ -170,7 +170,8 @@ class Check {
   }
 
   async #checkRule(record: string, file: string, source: string, query: string, path: string): Promise<void> {
-    // The view has one row, because a step evaluates a rule for few rows and PostgreSQL should plan it so.
+    // The view has one row, because a step evaluates a rule for few rows, and PostgreSQL should make the plan for few
+    // rows.
     await this.sql.unsafe(`create temporary view changed as select * from jsonb_populate_record(null::${source}, '{}')`)
     if (await this.#createView(file, 'affected', query, path)) {
       await this.#collect(

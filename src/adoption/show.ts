@@ -2,7 +2,7 @@
 import { type Mapping, throwWithFile } from '../db/mapping/mappings.ts'
 import type { Transaction } from '../db/sql.ts'
 
-/** The record of a key, and its origin. */
+/** The record of a key, the platform's row from which it is made, and the changes that wait for a step. */
 export interface KeyState {
   /** True when the files equal the installed mapping. Steps evaluate only the installed mapping. */
   isInstalled: boolean

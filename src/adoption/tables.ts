@@ -7,7 +7,7 @@ export interface Column {
   sql: string
   /** The name of the column's type in `pg_type`; for a domain the name of the base type; `enum` for any enum. */
   type: string
-  /** The values of an enum. */
+  /** The values of an enum type, in the order of the type; empty for any other type. */
   labels: string[]
   /** True when the primary key has only this column. */
   isKey: boolean

@@ -69,7 +69,7 @@ export const domains = words.refine(
   'must be domains, separated by commas, for example example.com,example.org',
 )
 
-/** A contact as its URI (RFC 9116 §2.5.3). */
+/** An e-mail address, as a mailto: URI, or an https: URL (RFC 9116 §2.5.3). */
 const contact = z.union([
   z.email().transform(address => `mailto:${address}`),
   z.url({ protocol: /^https$/, normalize: true }),
@@ -92,7 +92,7 @@ export const addressRanges = words.refine(
   'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
 )
 
-/** The address of a database, checked with all its parameters. */
+/** The URL of a database. All parameters of the URL are checked. */
 export const databaseUrl = z.string().superRefine((text, context) => {
   try {
     readDatabaseUrl(text)

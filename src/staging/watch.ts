@@ -154,7 +154,7 @@ export function createPlatformWatch(
           behind_since = case when ${lag !== null} then ${lag}::text::timestamptz when ${slot === null} then coalesce(behind_since, seen_at) end,
           log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${needsCopy})
       where slot is not distinct from ${subscription.slot}`
-    // Another instance has copied the tables meanwhile.
+    // In the meantime, another instance has copied the tables.
     if (count === 0) return
     if (needsCopy === null) await dropOtherSlot(owner, platform)
     const why = needsCopy ?? tableNeedsCopy

@@ -42,12 +42,13 @@ export interface PoolOptions extends Partial<Omit<SessionRequirements, 'prepares
   /** The time after which the server cancels a statement, in milliseconds; 0 for never. */
   statementTimeoutMs: number
   /**
-   * The time limit for the whole answer to a statement, in milliseconds, longer than the server's own limit. After it,
-   * the statement fails and its connection is replaced. Default: no limit.
+   * The time limit for the whole answer to a statement, in milliseconds, longer than the server's own limit. At the
+   * limit, the statement fails, and a new connection replaces its connection. Default: no limit.
    */
   answerTimeoutMs?: number
   /**
-   * The maximum wait of a statement for a connection, in milliseconds; then it fails. Default: no limit and no queue.
+   * The maximum wait of a statement for a connection, in milliseconds; then the statement fails. Default: no limit and
+   * no queue.
    */
   waitTimeoutMs?: number
   /**

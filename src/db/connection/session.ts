@@ -174,7 +174,7 @@ export function requireSession(
 /**
  * Checks that a database can store every Unicode text.
  *
- * @param encoding its `server_encoding`.
+ * @param encoding the `server_encoding` of the database
  * @throws DatabaseRefusedError
  */
 export function requireUnicode(encoding: string | undefined): void {

@@ -36,11 +36,11 @@ const migrationLock = 7_302_155_601
  */
 const limitsMs = { lock: 100, connectionCheck: 500 }
 
-/** The time for which a migration tries to get its locks by default, in seconds. */
+/** The default of `lockWait`, in seconds. */
 export const defaultLockWait = 300
 
 interface MigrationOptions {
-  /** The time for which a migration tries to get its locks, in seconds. */
+  /** The time for which a migration tries to get all locks, in seconds. */
   lockWait?: number
   /** The mappings of a platform whose tables are not the plain ones; null to keep the mappings of the database. */
   adopted?: Mapping[] | null
@@ -111,7 +111,7 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
  * for the disk or a standby, because writers wait for the locks of the migration. When this process is killed, the
  * server soon cancels the running statement (a server on Windows cannot detect this).
  *
- * @returns the process id of its backend
+ * @returns the process id of the session's backend
  */
 async function prepareSession(session: Sql): Promise<number> {
   await session.unsafe(`do /* migration.check_connection */ $$ begin

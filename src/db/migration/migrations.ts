@@ -29,7 +29,7 @@ export interface Migration {
 /** Read once: the files of a running service do not change. */
 let own: Migration[] | undefined
 
-/** Returns the migrations of this version, in their order. */
+/** Returns the migrations of this version of the service, in ascending order. */
 export function readMigrationFiles(): Migration[] {
   const directory = new URL('../../../sql/', import.meta.url)
   own ??= readdirSync(directory)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 /** A release of the service. */
 interface Release {
   version: string
-  /** The version of its last migration. */
+  /** The version of the last migration of the release. */
   migration: number
   /** True when later releases require that this release has upgraded the database and has served it. */
   isStop: boolean

@@ -23,7 +23,7 @@ interface UpgradeCheck {
   /** The releases of the upgrade, the oldest first, and the releases among them that cannot be skipped. */
   releases: string[]
   stops: string[]
-  /** The files that the database lacks, and the files of `sql/functions` that would be run again. */
+  /** The files of `sql/` that the upgrade would apply, and the files of `sql/functions` that it would run again. */
   missing: string[]
   made: string[]
   /** The tables of the platform whose triggers would be created again. Writers wait for the lock for 100 ms at most. */
@@ -81,7 +81,7 @@ async function readCaptured(sql: Sql): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Finds the rights that the login lacks, each with the statement that grants it. */
+/** Finds the rights that the login needs and does not have, each with the statement that grants the right. */
 async function findMissingRights(sql: Sql, { login, setsServiceRole }: LoginRights): Promise<Reason[]> {
   const rows = await sql<{ what: string; statement: string }[]>`
     select /* upgrade.read_rights */ 'create a schema in the database' as what,

@@ -108,7 +108,7 @@ const instant: ColumnCodec<string> = {
   },
 }
 
-/** A buffer for one instant while it is decoded. */
+/** A buffer that all calls of `decode` share for the text of one instant. */
 const decodedInstant = Buffer.allocUnsafe(instantLength)
 
 const date: ColumnCodec<string> = {
@@ -157,7 +157,7 @@ function copyBytes(target: Buffer, to: number, from: Buffer, start: number, end:
 
 /** Parses a number with the result of `Number`. With `Number` itself, a page of products takes a tenth longer. */
 function decodeNumber(from: Buffer, start: number, end: number): number {
-  // Two whole numbers of at most 15 digits are exact, so their quotient is rounded once.
+  // Up to 15 digits, the digits and the power of ten are exact doubles, so the quotient of both is rounded only once.
   if (end - start > 15) return Number(from.toString('latin1', start, end))
   const negative = from[start] === minus
   let digits = 0

@@ -13,7 +13,7 @@ interface PlacedColumn extends Pick<Column, 'kind' | 'codec'> {
   readonly offset: number
 }
 
-/** Maps each property of a row to its column. */
+/** The columns of a row, by property. */
 export type ColumnLayout = ReadonlyMap<string, PlacedColumn>
 
 /** A row whose properties are getters on the prototype of its class; each read decodes the column. */

@@ -65,7 +65,7 @@ export interface StandbyState {
 export const standbyReasons = (standbys: readonly StandbyState[]): Reason[] =>
   standbys.flatMap(({ standby, problem }) => (problem ? [reason(problem, { standby })] : []))
 
-/** A standby. Records are read from it as long as it has the last step of the primary. */
+/** A standby. Statements read records from the standby as long as it has the last step of the primary. */
 export class Standby {
   /** Undefined before the first check. */
   #problem: StandbyProblem | null | undefined

@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../db/sql.ts'
 import { betweenRows, type Page, type RowOrder, type RowWindow, toPage } from '../paging/page.ts'
 import type { Instant } from '../value/instant.ts'
 
-/** The person or program that performs an action, and its IP address. */
+/** The person or program that performs an action, with the IP address. */
 export interface Actor {
   /** An administrator's e-mail, a token's name, or a name for the command line or the service. */
   name: string

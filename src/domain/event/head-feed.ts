@@ -20,7 +20,7 @@ export interface Head {
 
 /** The lists that changed between two reads. */
 export interface HeadBatch {
-  /** The heads, in the order of their changes. */
+  /** The heads of the lists, the earliest change first. */
   heads: Head[]
   /** The instant up to which `heads` has all changes. */
   serverTime: Instant

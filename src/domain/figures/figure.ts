@@ -112,7 +112,7 @@ export interface FiguresRead {
   selection: Selection
 }
 
-/** The figures of a request. A figure that was not selected is empty. */
+/** The result of a request for figures. A figure that was not selected is empty. */
 export interface Figures {
   /** The instant of the figures. All changes that were committed before this instant are in the figures. */
   asOf: Instant

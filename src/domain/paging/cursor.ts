@@ -66,7 +66,8 @@ export function createCursorCipher(key: Buffer) {
       const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
       const parts = [cursor.updatedAt, cursor.id, cursor.updatedSince, cursor.until]
-      // The key comes last, because it may contain the separator. `=` marks a key, which may be empty.
+      // The key is the last part of the text, because the key may contain the separator. `=` marks a key, which may be
+      // empty.
       if (cursor.key != null) parts.push(`=${Buffer.from(cursor.key).toString('latin1')}`)
       const text = parts.join('|')
       const encrypted = [cipher.update(text, 'latin1'), cipher.final()]

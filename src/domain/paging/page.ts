@@ -38,7 +38,8 @@ export interface PageWindow extends RowWindow {
 }
 
 /**
- * A page of a list. The rows are always in the order of the list, also when the page was read from the end of the list.
+ * The rows of a page, and whether the list has rows before and after them. The rows are always in the order of the
+ * list, also when the page was read from the end of the list.
  */
 export interface Page<Row> {
   rows: Row[]

@@ -68,7 +68,7 @@ export class RateBatcher {
     })
   }
 
-  /** Returns the result of a round trip, or throws when it takes too long. */
+  /** Returns the result of a round trip, or throws when the round trip exceeds the time limit. */
   #withinLimit<Result>(counting: Promise<Result>): Promise<Result> {
     let hasEnded = false
     const end = () => {

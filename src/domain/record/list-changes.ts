@@ -18,7 +18,7 @@ export interface ListChange {
   since: Instant
 }
 
-/** The lists that changed, in the order of their stamps. */
+/** The lists that changed, the earliest stamp first. */
 export interface Changes extends SyncState {
   lists: ListChange[]
   /** The instant up to which `lists` has all changes. */
@@ -46,8 +46,8 @@ const maxTenants = 100
 
 /**
  * Reads which lists of a token have changed. For a few tenants, the statement looks the heads up by tenant. For more
- * tenants, it reads the heads of all tenants in the order of the stamps, and then filters the heads by tenant. So it is
- * fast when nothing has changed, even for a token with many tenants.
+ * tenants, it reads the heads of all tenants in the order of the stamps, and then filters the heads by tenant. So the
+ * statement is fast when nothing has changed, even for a token with many tenants.
  *
  * @throws `UNAVAILABLE` during the first fill
  */

@@ -51,7 +51,7 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
   listOf(tenantId: number): Required<ListIdentity>
 }
 
-/** The description of a resource. Statements contain its SQL texts, such as `only`, unescaped. */
+/** The options of `defineResource`. Statements contain the SQL texts among them, such as `only`, unescaped. */
 interface ResourceDescription<Row extends ResourceRow> {
   /**
    * The name of one record. The names of the GraphQL type, the fields, the cursors and the removals are derived from

@@ -7,7 +7,7 @@ import { isExpired, recordColumns, sessionEnded, type TokenRecord } from './toke
 /** The states by which tokens can be listed. An active token is neither expired nor revoked. */
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
 
-/** The state of a token. `unused`: active and never used. `expiring`: active, and ends within 14 days. */
+/** The states of the filter. `unused`: active and never used. `expiring`: active, and ends within 14 days. */
 type TokenState = (typeof tokenStates)[number]
 
 /** Filters of the list of tokens; a token must match all of them. */
