@@ -92,18 +92,18 @@ export const listPositions = (sql: Sql, { id, generation }: ActiveEndpoint): Pro
                                                               'until', ${instantText(sql, sql`until`)}) end as window
     from gateway.webhook_position where endpoint_id = ${id} and generation = ${generation}`.execute()
 
-/** An attempt to deliver an event, which is about to begin. */
+/** A try to deliver an event, which is about to begin. */
 export interface Try extends ListKey, Window {
   endpointId: number
-  /** The revision of the endpoint when the attempt was planned; `tokenRevision` is the revision of its token. */
+  /** The revision of the endpoint when the try was planned; `tokenRevision` is the revision of its token. */
   revision: number
   tokenRevision: number
 }
 
 /**
- * Stores the windows of attempts. Each retry, by any process, then has the same window, and so the same id and body.
+ * Stores the windows of tries. Each retry, by any process, then has the same window, and so the same id and body.
  *
- * @returns the attempts that may begin; none without the lease, or when the endpoint or the token has changed or is not
+ * @returns the tries that may begin; none without the lease, or when the endpoint or the token has changed or is not
  * active
  */
 export const beginTries = (sql: Sql, instance: string, tries: readonly Try[]) =>
@@ -127,7 +127,7 @@ export interface Outcome extends Try {
   type: string
   /** The HTTP status of the response; null without a response. */
   status: number | null
-  /** The error code of an attempt without a response; otherwise null. */
+  /** The error code of a try without a response; otherwise null. */
   error: string | null
   durationMs: number
   isDelivered: boolean
@@ -136,11 +136,11 @@ export interface Outcome extends Try {
 /** The HTTP status (410 Gone) with which a receiver asks for no more events. */
 const goneStatus = 410
 
-/** The time in which all attempts have failed after which an endpoint is paused, in days. */
+/** The time in which all tries have failed after which an endpoint is paused, in days. */
 const maxFailingDays = 5
 
 /**
- * Records the outcomes of attempts in the log: advances the positions of delivered lists, records since when an
+ * Records the outcomes of tries in the log: advances the positions of delivered lists, records since when an
  * endpoint fails, and pauses endpoints that fail for too long or answer 410.
  */
 export const recordOutcomes = (sql: Sql, outcomes: readonly Outcome[]): Promise<unknown> =>
@@ -185,7 +185,7 @@ export const saveProgress = (sql: Sql, instance: string, progress: readonly Prog
            id bigint, revision integer, "deliveredTo" timestamptz, epoch bigint, access text)
     where endpoint.id = saved.id and endpoint.revision = saved.revision and ${isHeld(sql, instance)}`.execute()
 
-/** An attempt in the log. */
+/** A try in the log. */
 export interface Delivery {
   id: number
   at: Instant
@@ -197,7 +197,7 @@ export interface Delivery {
   durationMs: number
 }
 
-/** Returns the last attempts of an endpoint, newest first. */
+/** Returns the last tries of an endpoint, newest first. */
 export const listDeliveries = (sql: Sql, endpointId: number, limit: number): Promise<Delivery[]> =>
   sql<Delivery[]>`
     select /* webhook.list_deliveries */ id, at, message_id as "messageId", type, tenant_id as "tenantId", status, error,
@@ -223,11 +223,11 @@ export async function recordTest(
   if (!recorded) throw notFound('webhook')
 }
 
-/** The number of attempts per endpoint that the log keeps. */
+/** The number of tries per endpoint that the log keeps. */
 const maxLogged = 10_000
 
 /**
- * Deletes attempts from the log that are older than a week, or that are not among the last 10,000 of their endpoint.
+ * Deletes tries from the log that are older than a week, or that are not among the last 10,000 of their endpoint.
  */
 export const deleteOldDeliveries = (sql: Sql): Promise<unknown> =>
   sql`

@@ -39,7 +39,7 @@ export interface Endpoint {
   revision: number
 }
 
-/** `failing`: the last attempt failed; `ended`: the token is not active. */
+/** `failing`: the last try failed; `ended`: the token is not active. */
 type EndpointState = 'active' | 'failing' | 'paused' | 'ended'
 
 /** Returns the state of an endpoint. */
@@ -228,7 +228,7 @@ export async function replayEndpoint(
     set starts_at = least(starts_at, ${from}::text::timestamptz), delivered_to = least(delivered_to, ${from}::text::timestamptz),
         generation = generation + 1, revision = revision + 1
     where id = ${id} and revision = coalesce(${revision}::integer, revision) returning id, token_id, generation`
-  // An attempt that begins at the same time can write a position of the former generation. Such a position does not
+  // A try that begins at the same time can write a position of the former generation. Such a position does not
   // count, so the list is sent again from `starts_at`.
   const more = sql`
     , moved as (

@@ -22,7 +22,7 @@ export interface EndpointSecrets {
 /**
  * Returns the signed headers of a delivery (Standard Webhooks 1.0).
  *
- * @param sentAt the time of this attempt, in seconds since 1970
+ * @param sentAt the time of this try, in seconds since 1970
  * @param body the body that is sent, as text
  */
 export function signedHeaders(key: Buffer, endpoint: EndpointSecrets, messageId: string, sentAt: number, body: string) {
