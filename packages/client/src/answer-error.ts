@@ -1,4 +1,4 @@
-/** The errors that answers hold, in the shapes of v1 and of GraphQL. */
+/** Creates errors from unsuccessful answers of v1 and from GraphQL responses. */
 import { VoucherGatewayError } from './error.ts'
 import { isObject, parseJson } from './json.ts'
 
@@ -9,7 +9,9 @@ export interface Answer {
   headers: Headers
 }
 
-/** Makes the error of an unsuccessful answer, from its body when the body came from the service. */
+/**
+ * Returns the error of an unsuccessful answer. The message comes from the body when the service, not a proxy, sent it.
+ */
 export function errorOf(status: number, text: string, headers: Headers, requestId: string): VoucherGatewayError {
   if (status < 400) {
     const message = `The address redirects${headers.has('location') ? ` to ${headers.get('location')}` : ''}. Use that one.`
@@ -27,7 +29,9 @@ export function errorOf(status: number, text: string, headers: Headers, requestI
   })
 }
 
-/** Makes the error of a GraphQL response. A field error has status 200; its wait is in `RateLimit-Reset`. */
+/**
+ * Returns the error of a GraphQL response. A field error has status 200, and the time to wait is in `RateLimit-Reset`.
+ */
 function graphqlErrorOf(error: unknown, status: number, headers: Headers, requestId: string) {
   const { message, extensions } = isObject(error) ? error : {}
   const { code, errors } = isObject(extensions) ? extensions : {}
@@ -46,7 +50,7 @@ export function throwFirstError({ body, headers, requestId }: Answer): void {
   if (isObject(body) && Array.isArray(body.errors)) throw graphqlErrorOf(body.errors[0], 200, headers, requestId)
 }
 
-/** Returns the field errors of a body, without entries of another shape. */
+/** Returns the field errors of a body. Leaves out entries that are not lists of texts. */
 function toFieldErrors(value: unknown): Record<string, string[]> | undefined {
   if (!isObject(value)) return undefined
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Bulk exports: a whole list in one answer, as lines of JSON. */
+/** Reads bulk exports: one answer holds a whole list as lines of JSON. */
 import { type Check, count as countCheck, cursor, instant, object, parse } from './check.ts'
 import { VoucherGatewayError } from './error.ts'
 import { isObject, parseJson } from './json.ts'
@@ -7,7 +7,7 @@ import { type CallOptions, type GatewayRequest, requireBounded, type Transport }
 
 /** Options of a call for an export. */
 export interface ExportOptions extends CallOptions {
-  /** Continues after a chunk, with its `nextCursor`. */
+  /** The `nextCursor` of a chunk: the export continues after this chunk. */
   cursor?: string | undefined
 }
 
@@ -16,7 +16,7 @@ const cursorLine = object({ cursor })
 const endLine = object({ count: countCheck })
 
 /**
- * Creates an export. After a broken connection it continues from the last cursor that arrived.
+ * Creates an export. When the connection breaks, a new request continues from the last cursor that arrived.
  *
  * @param check the check of a record
  */
@@ -45,8 +45,8 @@ export function readExport<T>(
 }
 
 /**
- * Reads one answer. A chunk is yielded only when its cursor has arrived: otherwise its first records would come again after
- * a broken connection.
+ * Reads one answer. Yields a chunk only when its cursor has arrived. Otherwise the records of a half-read chunk would
+ * be returned twice when the connection breaks.
  *
  * @throws VoucherGatewayError `EXPORT_INCOMPLETE` when the answer ends without its last line
  */

@@ -1,4 +1,4 @@
-/** Reads the lists that changed, over GraphQL, so that a client need not ask each list. */
+/** Reads over GraphQL which lists have changed, so that a client does not need to request every list. */
 import type { Answer } from './answer-error.ts'
 import { array, boolean, count, id, instant, object, parse, text } from './check.ts'
 import { Changes } from './documents.ts'
@@ -9,32 +9,38 @@ import type { CallOptions, Transport } from './transport.ts'
 
 /** Options of a call for changes. */
 export interface ChangeOptions extends CallOptions {
-  /** Only changes after this time: the `serverTime` of the former answer, with all digits. Default: all lists. */
+  /**
+   * Returns only changes after this time. Pass the `serverTime` of the previous answer with all its digits. Default:
+   * all lists.
+   */
   after?: string | Date | undefined
-  /** Only lists of these tenants, at most 100; default: all that the token may read. */
+  /** Returns only lists of these tenants, at most 100 tenants. Default: all tenants that the token may read. */
   tenants?: readonly number[] | undefined
 }
 
 /** A list that changed: read its removals, and then the list. */
 export interface ListChange {
   tenantId: number
-  /** `tenants`: the tenant itself changed, or a tenant below it was removed or moved. */
+  /** `tenants` means that the tenant itself changed, or that a tenant below it was removed or moved. */
   list: 'tenants' | TenantListName
-  /** The time of its last change. */
+  /** The time of the list's last change. */
   since: string
 }
 
-/** The lists that changed, and the position of the answer. */
+/** The lists that changed, and the time up to which the answer is complete. */
 export interface ListChanges {
   /** Each list once. */
   lists: ListChange[]
-  /** The answer names all changes up to this time. */
+  /** The answer includes all changes up to this time. Pass the time as `after` in the next call. */
   serverTime: string
-  /** Grows when all copies must be rebuilt. */
+  /** A number that grows when every copy must be read again from the beginning. */
   epoch: number
   /** A text that changes when the token gets other tenants or permissions. */
   access: string
-  /** The rest of the rate limit, for the pace of the calls; null when the answer does not say. */
+  /**
+   * The remaining rate limit, from which a caller can derive the interval of its calls; null when the answer has no
+   * rate limit.
+   */
   rate: { remaining: number; resetsIn: number } | null
 }
 
@@ -53,7 +59,7 @@ const response = object({
 /** Returns the name of a list in GraphQL. */
 export const nameInGraphql = (list: ListChange['list']): string => list.replace('-', '_').toUpperCase()
 
-/** The lists that this version knows, by their names in GraphQL. */
+/** The lists that this version of the client knows. The key is the name of the list in GraphQL. */
 const names = new Map((['tenants', ...tenantListNames] as const).map(name => [nameInGraphql(name), name] as const))
 
 /** Returns the changes of an answer, without lists that this version does not know. @throws VoucherGatewayError */
@@ -72,7 +78,10 @@ const rateOf = (headers: Headers): ListChanges['rate'] => {
   return isRate ? { remaining: Number(remaining), resetsIn: Number(resetsIn) } : null
 }
 
-/** Reads which lists changed. An answer has at most some thousands of lists, so the client asks until no more are left. */
+/**
+ * Reads which lists changed. One answer has at most a few thousand lists, so the client sends requests until no lists
+ * are left.
+ */
 export async function readChanges(
   transport: Transport,
   { after: given, tenants, signal }: ChangeOptions,
@@ -82,7 +91,7 @@ export async function readChanges(
     const answer = await runQuery(transport, Changes, { after, tenants }, { signal })
     const { hasMore, serverTime, epoch, access, ...found } = parseChanges(answer)
     for (const change of found.lists) lists.set(`${change.tenantId} ${change.list}`, change)
-    // An answer that does not move on would be asked for without end.
+    // An answer with more lists but the same position would cause an endless loop.
     if (!hasMore || serverTime === after)
       return { lists: [...lists.values()], serverTime, epoch, access, rate: rateOf(answer.headers) }
     after = serverTime

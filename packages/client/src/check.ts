@@ -1,5 +1,5 @@
 /**
- * Checks that answers have the shape that their types promise. Nothing that a service sends is used before this check.
+ * Checks that the answers of the service match their TypeScript types. The client uses a value only after this check.
  */
 import { VoucherGatewayError } from './error.ts'
 import { isObject } from './json.ts'
@@ -7,7 +7,7 @@ import { isObject } from './json.ts'
 /** Returns the problem of a value with its path, such as `[3].id is not an id`; null when the value is valid. */
 export interface Check<T> {
   (value: unknown): string | null
-  /** Never set: it makes the compiler compare the type. */
+  /** Never set. The property makes the compiler compare the types of two checks. */
   readonly type?: T
 }
 
@@ -18,21 +18,21 @@ const value =
   each =>
     isRight(each) ? null : ` is ${problem}`
 
-/** An id: a positive whole number that is exact as a number. */
+/** Accepts an id: a positive integer that a JavaScript number represents exactly. */
 export const id = value<number>(each => Number.isSafeInteger(each) && Number(each) > 0, 'not an id')
-/** A whole number that is not negative. */
+/** Accepts a whole number from 0 up. */
 export const count = value<number>(each => Number.isSafeInteger(each) && Number(each) >= 0, 'not a count')
 /** A whole number. */
 export const integer = value<number>(Number.isSafeInteger, 'not a whole number')
-/** A finite number: `JSON.parse` reads `1e999` as Infinity, which is rejected. */
+/** Accepts a finite number. `JSON.parse` reads `1e999` as Infinity, which this check rejects. */
 export const number = value<number>(Number.isFinite, 'not a number')
 /** True or false. */
 export const boolean = value<boolean>(each => typeof each === 'boolean', 'neither true nor false')
 /** A text. */
 export const text = value<string>(each => typeof each === 'string', 'not a text')
 /**
- * A cursor. An empty cursor would lead to the first page again. UTF-8 and PostgreSQL cannot hold NUL or half a
- * surrogate pair.
+ * Accepts a cursor. Rejects an empty cursor, because the service would return the first page again, and NUL or half a
+ * surrogate pair, because UTF-8 or PostgreSQL cannot hold them.
  */
 export const cursor = value<string>(
   each => typeof each === 'string' && /^[^\0\p{Surrogate}]+$/u.test(each),
@@ -40,20 +40,20 @@ export const cursor = value<string>(
 )
 /** A day, `2026-01-31`. */
 export const day = value<string>(each => typeof each === 'string' && isDay(each), 'not a date')
-/** An instant in UTC, `2026-01-31T09:30:00.123456Z`. */
+/** Accepts an instant in UTC, such as `2026-01-31T09:30:00.123456Z`. */
 export const instant = value<string>(each => typeof each === 'string' && isInstant(each), 'not an instant')
 
-/** One of the given texts. */
+/** Creates a check that accepts only the given texts. */
 export const oneOf = <T extends string>(...texts: readonly T[]): Check<T> =>
   value(each => texts.some(one => one === each), `none of ${texts.join(', ')}`)
 
-/** A value that can be null. */
+/** Creates a check that also accepts null. */
 export const nullable =
   <T>(check: Check<T>): Check<T | null> =>
   each =>
     each === null ? null : check(each)
 
-/** A field that can be absent. */
+/** Creates a check of a field that can be absent. */
 export const optional =
   <T>(check: Check<T>): Check<T | undefined> =>
   each =>
@@ -71,16 +71,19 @@ export const array =
     return null
   }
 
-/** Fields that all have the same check. */
+/** Creates an object in which every given name has the same check. */
 export const each = <T, Name extends string>(check: Check<T>, ...names: Name[]) =>
   // The keys of the object are these names.
   Object.fromEntries(names.map(name => [name, check])) as Record<Name, Check<T>>
 
-/** An object with these fields. Fields that are not named are left as they are: a later version can add some. */
+/**
+ * Creates a check of an object with these fields. Ignores all other fields, because a later version of the service can
+ * add fields.
+ */
 export function object<T extends object>(fields: Fields<T>): Check<T> {
   const names = Object.keys(fields)
   const checks: Check<unknown>[] = Object.values(fields)
-  // A loop by index, because it is faster, and an export has millions of fields.
+  // This loop uses an index, because that is faster and an export has millions of fields.
   return each => {
     if (!isObject(each)) return ' is not an object'
     for (let index = 0; index < names.length; index++) {
@@ -92,14 +95,14 @@ export function object<T extends object>(fields: Fields<T>): Check<T> {
 }
 
 /**
- * Returns a value with the type that its check promises.
+ * Checks a value and returns it with the type of the check.
  *
  * @param place the path of the value in the answer, such as `data`; empty for the whole answer
- * @throws VoucherGatewayError `INVALID_RESPONSE`, whose sentence names the field
+ * @throws VoucherGatewayError `INVALID_RESPONSE`, whose message names the field
  */
 export function parse<T>(check: Check<T>, value: unknown, requestId: string, place = ''): T {
   const problem = check(value)
-  // The check has verified all fields of the type.
+  // The cast is safe, because the check has verified all fields of the type.
   if (problem === null) return value as T
   const field = `${place}${problem}`.replace(/^\./, '').replace(/^ /, 'the body ')
   const message = `The answer is not one of Voucher Gateway: ${field}. Check the address.`
@@ -115,7 +118,7 @@ const isDay = (text: string) => dayForm.test(text) && isInMonth(text)
 
 const isInstant = (text: string) => instantForm.test(text) && isInMonth(text)
 
-/** Returns whether the month of a date has its day, which only days after the 28th can lack. Makes no `Date`, for speed. */
+/** Returns whether the day exists in the month: days up to the 28th always do. Creates no `Date`, for speed. */
 function isInMonth(text: string): boolean {
   const date = text.slice(8, 10)
   if (date < '29') return true

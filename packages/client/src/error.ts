@@ -1,7 +1,8 @@
-/** The one error of this package. */
+/** The only error class of this package. */
 
 /**
- * The kind of an error, for programs. The first twelve come from the service, the others from connections, answers and webhooks.
+ * The machine-readable code of an error. The service sends the first twelve codes; the client sets the others for
+ * problems with connections, answers and webhooks.
  */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
@@ -15,22 +16,25 @@ export type ErrorCode =
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'UNAVAILABLE'
   | 'INTERNAL'
-  /** The service runs trusted documents only, and does not trust the documents of this version of the client. */
+  /** The service accepts only trusted documents, and the documents of this client version are not among them. */
   | 'DOCUMENT_NOT_TRUSTED'
-  /** No connection, or the connection broke before the answer was complete. */
+  /** There was no connection, or the connection broke before the answer was complete. */
   | 'CONNECTION_FAILED'
   /** No byte arrived within `timeoutMs`. */
   | 'TIMEOUT'
-  /** The answer is not one of this service: the address may be wrong, or a proxy answered. */
+  /** The answer does not come from this service: the address may be wrong, or a proxy answered. */
   | 'INVALID_RESPONSE'
-  /** The export ended without its last line: continue it from its last cursor. */
+  /** The export ended without the service's last line. Continue the export from the last cursor. */
   | 'EXPORT_INCOMPLETE'
-  /** A webhook is not signed with the secret, is too old, or is no event. */
+  /** The webhook is not signed with the secret, is too old, or is not an event. */
   | 'INVALID_WEBHOOK'
-  /** A webhook is valid, but only a later version of the client knows its type. */
+  /** The webhook is valid, but this version of the client does not know the type of the event. */
   | 'UNKNOWN_EVENT'
 
-/** v1 has no codes in its bodies, so they follow from the status. 502 and 504 come from proxies before the service. */
+/**
+ * Bodies of v1 have no error code, so the code depends on the status. 502 and 504 come from proxies in front of the
+ * service.
+ */
 const codes: Record<number, ErrorCode> = {
   400: 'BAD_USER_INPUT',
   401: 'UNAUTHENTICATED',
@@ -49,7 +53,7 @@ const codes: Record<number, ErrorCode> = {
   504: 'CONNECTION_FAILED',
 }
 
-/** Details of an error, without its message. */
+/** The details of an error that its message does not contain. */
 export interface ErrorDetails {
   status?: number | undefined
   code?: string | undefined
@@ -60,7 +64,8 @@ export interface ErrorDetails {
 }
 
 /**
- * Thrown for every answer that is not a success, and for every connection that fails. An abort throws its own reason.
+ * Thrown for every unsuccessful answer and every failed connection. When the caller aborts a signal, the call throws
+ * the reason of the signal instead.
  *
  * @example
  * import { VoucherGatewayError } from '@voucher-gateway/client'
@@ -74,16 +79,16 @@ export class VoucherGatewayError extends Error {
   override readonly name = 'VoucherGatewayError'
   /** The HTTP status; undefined when there was no answer. */
   readonly status: number | undefined
-  /** The kind of the error. A later version of the service can send codes that are not in the list. */
+  /** The machine-readable code. A later version of the service can send codes that this type does not list. */
   readonly code: ErrorCode | (string & {})
-  /** With `BAD_USER_INPUT`: sentences by the name of the field; else empty. */
+  /** The messages of the invalid fields, by field name. Empty unless the code is `BAD_USER_INPUT`. */
   readonly fieldErrors: Readonly<Record<string, string[]>>
-  /** Identifies the request in the service's log. It is also set without an answer. */
+  /** Identifies the request in the service's log. It is set even when there was no answer. */
   readonly requestId: string | undefined
   /** The delay before the next attempt, in seconds (`Retry-After`). */
   readonly retryAfter: number | undefined
 
-  /** @param message a sentence: the errors of fields and the reason of the cause are added to it */
+  /** @param message a sentence; the constructor adds the errors of fields and the message of the cause */
   constructor(message: string, details: ErrorDetails = {}) {
     const fields = Object.entries(details.fieldErrors ?? {}).map(([name, texts]) => `${name}: ${texts.join(' ')}`)
     const reasons = details.cause === undefined ? [] : [`(${reasonOf(details.cause)})`]
@@ -99,7 +104,8 @@ export class VoucherGatewayError extends Error {
   }
 
   /**
-   * True when removals can no longer bring the copy up to date: read all lists from their beginning.
+   * True when the service no longer has all removals since the given time. The caller must then read all lists from the
+   * beginning.
    *
    * @example
    * try {
@@ -115,7 +121,10 @@ export class VoucherGatewayError extends Error {
   }
 }
 
-/** Returns why something failed. `fetch` itself says only that it failed, and has the reason in its cause. */
+/**
+ * Returns why something failed. The message of an error from `fetch` says only that it failed. The reason is in
+ * `cause`.
+ */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause !== undefined) return reasonOf(error.cause)

@@ -3,12 +3,19 @@ import type { Answer } from './answer-error.ts'
 import { parseJson } from './json.ts'
 import { type GatewayRequest, requireBounded, type Transport } from './transport.ts'
 
-/** The time without a byte after which a stream is dead, in milliseconds. The service sends its position every 10 s at least. */
+/**
+ * When no byte arrives for this time, the stream counts as broken; in milliseconds. The service sends its position at
+ * least every 10 s.
+ */
 const longestSilence = 40_000
 
 const lineEnd = /\r\n|\n|\r(?!$)/
 
-/** Reads the results, on demand. It ends with the stream. @throws VoucherGatewayError, or the reason of the signal */
+/**
+ * Yields the results as they arrive, until the stream ends.
+ *
+ * @throws VoucherGatewayError, or the reason of the signal
+ */
 export async function* readEvents(transport: Transport, request: GatewayRequest): AsyncGenerator<Answer, void> {
   let text = ''
   let data: string[] = []

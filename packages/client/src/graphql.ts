@@ -1,11 +1,14 @@
-/** GraphQL requests. Their documents are fixed and named by id, so that a service may trust these documents only. */
+/**
+ * GraphQL requests. The documents are fixed and sent by id, so that an operator can let the service accept only these
+ * documents.
+ */
 import { type Answer, throwFirstError } from './answer-error.ts'
 import { VoucherGatewayError } from './error.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** A query that the service knows by its id. */
 export interface TrustedDocument {
-  /** `sha256:` and the SHA-256 of the text. */
+  /** `sha256:` and the SHA-256 of the document's text. */
   id: string
   text: string
 }
@@ -21,7 +24,7 @@ export async function runQuery(
   variables: object,
   { signal }: CallOptions,
 ): Promise<Answer> {
-  // A query changes nothing: it can be sent again as a GET can.
+  // A query changes nothing, so this POST can be repeated like a GET.
   const send = (document: { documentId: string } | { query: string }) =>
     transport.send({ path: '/graphql', body: { ...document, variables }, repeatable: true, signal }, throwFirstError)
   try {
@@ -32,6 +35,6 @@ export async function runQuery(
   }
 }
 
-/** Returns whether a service does not know the id of a document: it may know the text. */
+/** Returns whether the service does not know the id of a document. It may still accept the full text. */
 export const isUnknownDocument = (error: unknown): boolean =>
   error instanceof VoucherGatewayError && error.code === 'PERSISTED_DOCUMENT_NOT_FOUND'

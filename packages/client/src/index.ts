@@ -25,7 +25,7 @@ export type { Webhook } from './webhooks.ts'
 
 const counted = object({ data: object({ tenant: object({ list: object({ totalCount: countCheck }) }) }) })
 
-/** The identifier of a voucher: its reference, or the QR token or URL that was read from it. */
+/** Identifies a voucher by its reference, or by the token or URL in its QR code. */
 export type VoucherIdentifier =
   | { voucherReference: string; qrToken?: undefined }
   | { qrToken: string; voucherReference?: undefined }
@@ -33,8 +33,8 @@ export type VoucherIdentifier =
 /**
  * A client of one service with one token.
  *
- * Every call waits when the rate limit is exceeded, and tries again when the service is unavailable. Reads are also tried
- * again when the connection breaks. After `maxAttempts` they throw a `VoucherGatewayError`.
+ * Every call waits when the rate limit is exceeded, and tries again when the service is unavailable. Reads are also
+ * repeated when the connection breaks. After `maxAttempts` attempts a call throws a `VoucherGatewayError`.
  *
  * @example
  * import { VoucherGateway } from '@voucher-gateway/client'
@@ -44,11 +44,12 @@ export type VoucherIdentifier =
  */
 export class VoucherGateway extends RecordReader {
   /**
-   * Resolves a voucher at a tenant: returns its balance, and if it may be redeemed there. It redeems nothing.
+   * Resolves a voucher at a tenant: returns the balance, and whether the voucher may be redeemed at this tenant. It
+   * redeems nothing.
    *
-   * Each resolution issues a redemption token, so the request is sent again only after 429 and 503. After 503 a token
-   * may have been issued, when the request timed out: it expires unused. When the connection breaks, a token may have
-   * been issued: the call throws, and the caller decides.
+   * Each resolution issues a redemption token, so the request is sent again only after 429 and 503. When the 503 came
+   * from a timeout, a token may have been issued, which expires unused. When the connection breaks, a token may have
+   * been issued: the call throws, and the caller can decide to repeat it.
    *
    * @example
    * const { status, redemption_token } = await client.resolve(tenantId, { voucherReference: 'GIFT-1234' })
@@ -65,8 +66,9 @@ export class VoucherGateway extends RecordReader {
   }
 
   /**
-   * Reads which lists changed, of all tenants of the token, as one operation of the rate limit. A client that keeps a copy then reads
-   * only these lists and their removals. For a time that is too early it throws an error with `needsFullPass`.
+   * Returns which lists of the token's tenants have changed. The call counts as one operation of the rate limit. A
+   * client that keeps a copy then reads only these lists and their removals. When `after` is too early, the call throws
+   * an error with `needsFullPass`.
    *
    * @example
    * const { lists, serverTime, epoch } = await client.changes({ after: lastTime })
@@ -90,10 +92,11 @@ export class VoucherGateway extends RecordReader {
   }
 
   /**
-   * Follows the lists that change, over an event stream of the service. First it gives the changes since `after`, then each change within a
-   * second, and every 10 seconds at least a position without lists. Without `after` it begins now. A broken stream is continued
-   * from the last position, as often as needed; the signal ends the iteration. It throws errors that another try cannot mend: for
-   * a revoked token, and for a time that is too early (`needsFullPass`).
+   * Yields the lists that change, from an event stream of the service. The first result has the changes since `after`;
+   * later changes arrive within a second. While nothing changes, a result without lists and with a new `serverTime`
+   * arrives at least every 10 seconds. Without `after`, only changes from now on are yielded. After every break, a new
+   * stream continues from the last position; the signal ends the iteration. The call throws errors that a new attempt
+   * cannot solve: for a revoked token, and for a time that is too early (`needsFullPass`).
    *
    * @example
    * for await (const { lists, serverTime } of client.watchChanges({ after: lastTime, signal })) {
@@ -106,7 +109,7 @@ export class VoucherGateway extends RecordReader {
   }
 
   /**
-   * Lists the records that left a tenant's lists, so that a copy can follow. Read it before the lists.
+   * Returns the records that left a tenant's lists, so that a copy can delete them. Read the removals before the lists.
    *
    * @example
    * const removals = client.removals(tenantId, { updatedSince: lastTime })
@@ -118,8 +121,8 @@ export class VoucherGateway extends RecordReader {
   }
 
   /**
-   * Reads the id and the epoch of the service. The epoch grows when all copies must be rebuilt: read it before a full pass, and keep
-   * it with the copy. The id is the same at every address of the service.
+   * Reads the id and the epoch of the service. The epoch grows when every copy must be read again from the beginning:
+   * read the epoch before a full pass, and store it with the copy. The id is the same at every address of the service.
    *
    * @example const { epoch, serviceId } = await client.identity(tenantId)
    */
@@ -130,7 +133,7 @@ export class VoucherGateway extends RecordReader {
   }
 
   /**
-   * Counts the records of a tenant's list, for the progress of a long reading. Counts as one operation.
+   * Counts the records of a tenant's list, for example to show the progress of a long export. Counts as one operation.
    *
    * @example const total = await client.count(tenantId, 'purchased-vouchers')
    */

@@ -1,27 +1,27 @@
-/** Lists as async iterables: of records, or of the pages that they come in. */
+/** Lists as async iterables of records or of pages. */
 
 import { array, type Check, cursor, instant, nullable, object, parse } from './check.ts'
 import type { CallOptions, GatewayRequest, Transport } from './transport.ts'
 
 /** Options of a call for a list. */
 export interface ListOptions extends CallOptions {
-  /** Only records that were updated at or after this time. Pass a `serverTime` as you received it, with all digits. */
+  /** Returns only records that were updated at or after this time. Pass a received `serverTime` with all its digits. */
   updatedSince?: string | Date | undefined
-  /** Continues after a page, with its `nextCursor`. */
+  /** The `nextCursor` of a page: the list continues after this page. */
   cursor?: string | undefined
 }
 
 /** A page of a list, or a chunk of an export. */
 export interface Page<T> {
   records: readonly T[]
-  /** Continues after this page, even in another process; null at the end of the list. */
+  /** The cursor that continues after this page, even in another process; null at the end of the list. */
   nextCursor: string | null
-  /** The list has all changes that were published up to this time. */
+  /** The records include all changes that were published up to this time. */
   serverTime: string
 }
 
 /**
- * A list that is read while it is iterated, and not before. Each iteration reads it again.
+ * A list that sends its requests only during an iteration. Each iteration reads the whole list again.
  *
  * @example for await (const { reference } of client.purchasedVouchers(tenantId)) console.log(reference)
  */
@@ -35,9 +35,9 @@ export class RecordList<T, P extends Page<T> = Page<T>> implements AsyncIterable
   }
 
   /**
-   * The time of the first page of the latest iteration. Pass it as `updatedSince` in the next iteration. Keep it when
-   * the iteration has ended. When an iteration continues from a cursor, keep the time of the iteration that began the
-   * list. It is undefined before the first page.
+   * The `serverTime` of the first page of the latest iteration; undefined before the first page. When the iteration has
+   * ended, store the time, and pass it as `updatedSince` in the next call. When an iteration continues from a cursor,
+   * keep the time of the iteration that read the first page of the list.
    *
    * @example
    * const vouchers = client.purchasedVouchers(tenantId, { updatedSince: lastTime })
@@ -68,11 +68,11 @@ export class RecordList<T, P extends Page<T> = Page<T>> implements AsyncIterable
   }
 }
 
-/** Returns a time as the service reads it. */
+/** Returns a time as ISO 8601 text; leaves a text unchanged. */
 export const toInstant = (time: string | Date | undefined): string | undefined =>
   time instanceof Date ? time.toISOString() : time
 
-/** Creates a list of v1. @param check the check of a record */
+/** Creates a list that reads its pages from v1. @param check checks one record */
 export function createList<T>(
   transport: Transport,
   path: string,

@@ -1,4 +1,4 @@
-/** Waits for some milliseconds. @throws the reason of the signal, as soon as it is aborted */
+/** Resolves after a number of milliseconds. @throws the reason of the signal, as soon as it is aborted */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)

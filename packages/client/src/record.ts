@@ -2,7 +2,7 @@
 import { type Check, object, parse } from './check.ts'
 import type { GatewayRequest, Transport } from './transport.ts'
 
-/** Sends a request for one record. */
+/** Reads one record of v1. */
 export async function readRecord<T>(transport: Transport, request: GatewayRequest, check: Check<T>): Promise<T> {
   const { body, requestId } = await transport.send(request)
   return parse(object<{ data: T }>({ data: check }), body, requestId).data

@@ -1,4 +1,4 @@
-/** Removals: the records that left a tenant's lists. v1 does not report them; GraphQL does. */
+/** Reads removals, the records that left a tenant's lists, over GraphQL. v1 does not report removals. */
 
 import { array, type Check, count, cursor, id, instant, nullable, object, oneOf, parse, text } from './check.ts'
 import { Removals } from './documents.ts'
@@ -24,11 +24,14 @@ export interface Removal {
 
 /** A page of removals. */
 export interface RemovalPage extends Page<Removal> {
-  /** Grows when all copies must be rebuilt: keep the one of the start of a full pass. */
+  /**
+   * A number that grows when every copy must be read again from the beginning. Store the epoch that the service had at
+   * the start of a full pass.
+   */
   epoch: number
   /** Identifies the service. It is the same at each of the service's addresses. */
   serviceId: string
-  /** The earliest valid `updatedSince`; null when there is none. */
+  /** The earliest valid `updatedSince`; null when every time is valid. */
   removalsCompleteSince: string | null
 }
 
@@ -52,11 +55,11 @@ const response = object({ data: object({ tenant: object({ removals: page }) }) }
 
 /** Options of a call for removals. */
 export interface RemovalOptions extends ListOptions {
-  /** Only removals from these lists; default: all that the token may read. */
+  /** Returns only removals from these lists. Default: all lists that the token may read. */
   resources?: RemovalResource[] | undefined
 }
 
-/** Creates the list of a tenant's removals. */
+/** Creates the list of a tenant's removals, which is read during an iteration. */
 export function createRemovalList(
   transport: Transport,
   tenant: number,

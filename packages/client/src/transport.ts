@@ -11,15 +11,21 @@ export interface ClientOptions {
   /** The bearer token. */
   token: string
   /**
-   * Allows a plain `http://` address of another machine: anyone in between can read the token and the records, and
-   * can change them. Default: `http://` is for this machine only.
+   * Allows a plain `http://` address of another machine. Anyone on the network between the two machines can then read
+   * and change the token and the records. Default: only this machine may have an `http://` address.
    */
   allowHttp?: boolean
-  /** The maximum number of attempts of a request; default 8, with about 40 seconds of waits in total. */
+  /**
+   * The maximum number of attempts of a request; default 8. The pauses between 8 attempts take about 40 seconds in
+   * total.
+   */
   maxAttempts?: number
-  /** The time that a connection may be silent, in milliseconds; default 60,000. */
+  /** The maximum time without a received byte, in milliseconds; default 60,000. */
   timeoutMs?: number
-  /** The maximum wait before another attempt, in milliseconds; default 90,000. A longer `Retry-After` throws the error. */
+  /**
+   * The maximum wait before another attempt, in milliseconds; default 90,000. When `Retry-After` is longer, the call
+   * throws the error.
+   */
   maxWaitMs?: number
   /** Called before each wait, for example to log it; `ms` is its length. */
   onWait?: (error: VoucherGatewayError, ms: number) => void
@@ -29,23 +35,26 @@ export interface ClientOptions {
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, its waits included: it throws the reason of the signal. */
+  /** Aborts the call, even while it waits. The call then throws the reason of the signal. */
   signal?: AbortSignal | undefined
 }
 
 /** A request, before it is sent. */
 export interface GatewayRequest extends CallOptions {
-  /** Below the address of the service. */
+  /** The path below the address of the service. */
   path: string
   query?: Record<string, string | undefined>
   accept?: string
-  /** Sent as JSON, with POST. */
+  /** The body, which is sent as JSON with POST. Without a body, the method is GET. */
   body?: object
-  /** True when it may be sent again after an unknown outcome, because carrying it out twice does no harm. */
+  /**
+   * True when the request may be repeated although the first attempt may have succeeded, because executing it twice
+   * does no harm.
+   */
   repeatable: boolean
-  /** True when it is sent again after any number of failures. */
+  /** True when the number of attempts is not limited. */
   isEndless?: boolean
-  /** The time that the connection of this request may be silent, in milliseconds; default: the time of all requests. */
+  /** The maximum time without a received byte for this request, in milliseconds; default: `ClientOptions.timeoutMs`. */
   timeoutMs?: number
 }
 
@@ -56,10 +65,17 @@ interface Part {
   headers: Headers
 }
 
-/** The maximum number of characters of an answer, or of an export between two cursors: a server may never end one. */
+/**
+ * The maximum number of characters of an answer, or of an export between two cursors. Without a limit, an endless
+ * answer would fill the memory.
+ */
 const maxCharacters = 64 * 1024 * 1024
 
-/** Throws VoucherGatewayError `INVALID_RESPONSE` for a text of more characters. */
+/**
+ * Checks that a text has at most `maxCharacters` characters.
+ *
+ * @throws VoucherGatewayError `INVALID_RESPONSE` when it is longer
+ */
 export function requireBounded(length: number, requestId: string): void {
   if (length <= maxCharacters) return
   throw new VoucherGatewayError('The answer of the service has more than 64 Mi characters.', {
@@ -79,7 +95,8 @@ export class Transport {
   constructor(options: ClientOptions) {
     const { url, token, allowHttp = false, maxAttempts = 8, onWait = () => {} } = options
     const { timeoutMs = 60_000, maxWaitMs = 90_000 } = options
-    // Checked here, because `fetch` reports both as failed connections. Code without types can pass an unset variable.
+    // The constructor checks both, because `fetch` would report both as failed connections. JavaScript code can pass
+    // the text of an unset variable.
     if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
       throw new TypeError('The option token is missing or empty, or holds characters that no token has.')
     }
@@ -104,7 +121,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request once, and reads its answer in parts, on demand.
+   * Sends a request once, and yields the parts of its answer as they arrive.
    *
    * @throws VoucherGatewayError, or the reason of the signal
    */
@@ -136,7 +153,8 @@ export class Transport {
         },
         body: body ? JSON.stringify(body) : null,
         credentials: 'omit',
-        // A followed redirect to another origin would lose the token, and its 401 would mislead.
+        // If `fetch` followed a redirect to another origin, it would drop the token, and the caller would get a
+        // misleading 401.
         redirect: 'manual',
         signal: ending.signal,
       })
@@ -148,7 +166,7 @@ export class Transport {
       const decoder = new TextDecoder()
       for (;;) {
         const { done, value } = (await reader?.read()) ?? { done: true }
-        // While the caller works on the part, the connection is silent because nothing is read from it.
+        // The timeout stops while the caller works on the part, because then nothing reads from the connection.
         clearTimeout(timer)
         const text = decoder.decode(value, { stream: !done })
         if (response.ok) yield { text, requestId, headers }
@@ -167,15 +185,15 @@ export class Transport {
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
-      // A caller that leaves early does not read the rest.
+      // Cancels the rest of the answer when the caller stops early.
       end()
     }
   }
 
   /**
-   * Sends a request until it is answered.
+   * Sends a request, and repeats it until an attempt succeeds or no attempt is left.
    *
-   * @param check throws when the answer holds an error in spite of its status
+   * @param check throws when the answer has a success status but contains an error
    */
   async send(request: GatewayRequest, check?: (answer: Answer) => void): Promise<Answer> {
     for (let failures = 1; ; failures++) {
@@ -198,19 +216,20 @@ export class Transport {
   }
 
   /**
-   * Waits before the next try of a request.
+   * Waits before the next attempt of a request.
    *
-   * @param failures the number of tries that have failed in a row
-   * @throws the error, when there is no next try
+   * @param failures the number of attempts that have failed in a row
+   * @throws the error, when no further attempt is allowed
    */
   async waitAfter(error: unknown, failures: number, { repeatable, isEndless, signal }: GatewayRequest): Promise<void> {
     if (!(error instanceof VoucherGatewayError)) throw error
-    // The service asks for another try. After UNAVAILABLE a resolution may have been carried out: its token expires.
+    // With these codes the service asks for a new attempt. After UNAVAILABLE, a resolution may have issued a token,
+    // which expires unused.
     const isAskedFor = error.code === 'RATE_LIMITED' || error.code === 'UNAVAILABLE'
     const isUnknown = error.code === 'CONNECTION_FAILED' || error.code === 'TIMEOUT'
     if (!isAskedFor && !(repeatable && isUnknown)) throw error
-    // At least a second, even when a proxy sends less, and never shorter than Retry-After, because the rate window is fixed.
-    // Jitter, so that clients do not all retry at the same time.
+    // Waits at least a second, even when a proxy sends less, and never less than Retry-After, because the rate window
+    // is fixed. Adds random jitter, so that clients do not all retry at the same time.
     const jitter = error.retryAfter === undefined ? Math.min(30_000, 500 * 2 ** (failures - 1)) : 1000
     const ms = Math.max(1, error.retryAfter ?? 0) * 1000 + Math.random() * jitter
     if ((failures >= this.#options.maxAttempts && !isEndless) || ms > this.#options.maxWaitMs) throw error
@@ -219,6 +238,9 @@ export class Transport {
   }
 }
 
-/** Created here, so that a request without an answer also has an id. `crypto.randomUUID` needs a secure page. */
+/**
+ * The client creates the id, so that a request without an answer also has one. Browsers offer `crypto.randomUUID` only
+ * to secure pages.
+ */
 const createRequestId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')

@@ -1,4 +1,7 @@
-/** Reports the lists that change. After an event stream breaks, a new stream continues at the same position. */
+/**
+ * Yields the lists that change, from an event stream. After the stream breaks, a new stream continues at the same
+ * position.
+ */
 import { throwFirstError } from './answer-error.ts'
 import { type ChangeOptions, type ListChange, type ListChanges, nameInGraphql, parseChanges } from './changes.ts'
 import { WatchChanges } from './documents.ts'
@@ -10,11 +13,11 @@ import type { Transport } from './transport.ts'
 
 /** Options of a call that watches changes. */
 export interface WatchOptions extends ChangeOptions {
-  /** Only these lists; default: all that the token may read. */
+  /** Returns only these lists. Default: all lists that the token may read. */
   lists?: readonly ListChange['list'][] | undefined
 }
 
-/** Reads changes until the signal ends it. After a broken stream it continues from the last position, as often as needed. */
+/** Yields changes until the signal is aborted. After every break, a new stream continues from the last position. */
 export async function* watchChanges(
   transport: Transport,
   { after: given, tenants, lists, signal }: WatchOptions,
@@ -24,8 +27,8 @@ export async function* watchChanges(
   for (let failures = 1; !signal?.aborted; failures++) {
     const variables = { after, tenants, lists: lists?.map(nameInGraphql) }
     const request = { path: '/graphql', body: { ...document, variables }, repeatable: true, isEndless: true, signal }
-    // Parts come until `hasMore` is false. `serverTime` is a position only after the last part, because a list is named
-    // once, with its last change.
+    // The service sends parts until `hasMore` is false. Only the last part's `serverTime` is a position, because a list
+    // appears once, with its last change.
     const changed = new Map<string, ListChange>()
     try {
       for await (const answer of readEvents(transport, request)) {

@@ -1,4 +1,4 @@
-/** Webhooks: checks that an event comes from the service, by the specification Standard Webhooks, and parses it. */
+/** Checks that a webhook comes from the service, by the specification Standard Webhooks, and parses the event. */
 import { type Check, id, instant, nullable, object, oneOf, text } from './check.ts'
 import { VoucherGatewayError } from './error.ts'
 import { isObject, parseJson } from './json.ts'
@@ -6,19 +6,22 @@ import { tenantLists } from './reads.ts'
 
 const listEventTypes = ['tenants.changed', ...Object.values(tenantLists).map(({ event }) => event)] as const
 
-/** An event: a list of a tenant has changed. It has no record: read the list at `url`, and its removals. */
+/**
+ * An event that says that a list of a tenant has changed. It contains no record: read the list at `url`, and its
+ * removals.
+ */
 export interface ListChangedEvent {
   type: (typeof listEventTypes)[number]
   tenant_id: number
-  /** The instant from which to read the list and its removals; null when all of the list must be read. */
+  /** The instant from which to read the list and its removals; null when the whole list must be read. */
   updated_since: string | null
-  /** The next event of the list has this instant as `updated_since`. */
+  /** All changes up to this instant belong to this event. It becomes the `updated_since` of the list's next event. */
   server_time: string
-  /** The address of the list in v1, with `updated_since`. Its pages need a token. */
+  /** The address of the list in v1, with `updated_since`. A request to this address needs a token. */
   url: string
 }
 
-/** The message of a webhook: an event, or the test that an administrator sends. */
+/** The body of a webhook: an event, or the test message that an administrator sends. */
 export type WebhookEvent = ListChangedEvent | { type: 'test' }
 
 /** The headers of a request: `req.headers` of Node, or a `Headers`. */
@@ -27,10 +30,13 @@ export type WebhookHeaders = Pick<Headers, 'get'> | { readonly [name: string]: s
 /**
  * Checks the signature and the time of a webhook, and returns its event.
  *
- * @param rawBody the bytes of the body as they arrived, because a body that was parsed and written again has another signature
+ * @param rawBody the bytes of the body as they arrived, because a body that was parsed and written again has another
+ * signature
  * @param secrets the secret of the endpoint, `whsec_…`; both secrets while it is rotated
- * @param options.tolerance the greatest difference between the time of the signature and the clock of this machine, in seconds
- * @throws VoucherGatewayError `INVALID_WEBHOOK`: answer 400; `UNKNOWN_EVENT`: answer 204; `BAD_USER_INPUT`: the body is not bytes, or the secret is none
+ * @param options.tolerance the maximum difference between the time of the signature and the clock of this machine, in
+ * seconds
+ * @throws VoucherGatewayError `INVALID_WEBHOOK`: answer 400; `UNKNOWN_EVENT`: answer 204; `BAD_USER_INPUT`: the body is
+ * not bytes, or the secret is invalid
  *
  * @example
  * app.post('/webhooks', express.raw({ type: 'application/json' }), async (req, res) => {
@@ -81,10 +87,10 @@ function bytesOf(rawBody: unknown): Uint8Array {
 
 const digit = '[A-Za-z0-9+/]'
 const secretForm = new RegExp(`^whsec_((?:${digit}{4})*(?:${digit}{2}==|${digit}{3}=|${digit}{4}))$`)
-/** 32 bytes. The last digit has two bits that are zero, so that a signature has one text only. */
+/** 32 bytes. The last base64 digit ends with two zero bits, so that each signature has only one valid text. */
 const signatureForm = new RegExp(`^v1,(${digit}{42}[AEIMQUYcgkosw048]=)$`)
 
-/** Returns the key of a secret. Code without types can pass an unset variable. */
+/** Returns the key that a secret contains. Checks the type, because JavaScript code can pass an unset variable. */
 function keyOf(secret: unknown): Uint8Array<ArrayBuffer> {
   const [, base64] = secretForm.exec(String(secret)) ?? []
   if (base64 !== undefined) return decode(base64)
@@ -97,7 +103,7 @@ const decode = (base64: string) => Uint8Array.from(atob(base64), character => ch
 
 const isHeaders = (headers: WebhookHeaders): headers is Pick<Headers, 'get'> => typeof headers.get === 'function'
 
-/** Returns a header. Some servers keep the case of names, and some give each value as an array. */
+/** Returns a header. Some servers keep the case of header names, and some pass each value as an array. */
 function readHeader(headers: WebhookHeaders, name: string): string {
   const found = isHeaders(headers)
     ? headers.get(name)
@@ -109,13 +115,16 @@ function readHeader(headers: WebhookHeaders, name: string): string {
 function requireRecent(timestamp: string, tolerance: number): void {
   if (!/^\d{1,12}$/.test(timestamp)) throw invalid('The header webhook-timestamp is no time in seconds. Answer 400.')
   const age = Math.floor(Date.now() / 1000) - Number(timestamp)
-  // Written without `>`, so that a tolerance of NaN rejects every webhook.
+  // This is not written with `>`, so that a tolerance of NaN rejects every webhook.
   if (Math.abs(age) <= tolerance) return
   const distance = age > 0 ? `${age} seconds old` : `${-age} seconds ahead`
   throw invalid(`The webhook is ${distance}. Check the clock of this machine; if it is right, answer 400.`)
 }
 
-/** Returns whether any signature is of any of the secrets. Other versions of signatures, such as `v1a`, are skipped. */
+/**
+ * Returns whether at least one signature was made with one of the secrets. Skips other signature versions, such as
+ * `v1a`.
+ */
 async function isSigned(message: BufferSource, signatures: readonly string[], secrets: readonly BufferSource[]) {
   const candidates = signatures.flatMap(each => signatureForm.exec(each)?.[1] ?? []).map(decode)
   for (const secret of secrets) {

@@ -1,4 +1,4 @@
-/** The webhooks of the token, over GraphQL. */
+/** Reads the webhooks of the token over GraphQL. */
 import { array, instant, nullable, object, parse, text } from './check.ts'
 import { Webhooks } from './documents.ts'
 import { runQuery } from './graphql.ts'
@@ -7,9 +7,12 @@ import type { CallOptions, Transport } from './transport.ts'
 /** A URL to which the service sends events of the lists of the token. */
 export interface Webhook {
   url: string
-  /** `ACTIVE`, `FAILING` while the last event was not delivered, or `PAUSED`; later versions can have more. */
+  /**
+   * `ACTIVE`, `FAILING` when the last delivery failed, or `PAUSED`. Later versions of the service can send other
+   * states.
+   */
   state: string
-  /** The first failure after the last success; null unless the last delivery failed. */
+  /** The time of the first failed delivery after the last success; null unless the last delivery failed. */
   failingSince: string | null
   /** The time at which the webhook was paused; null when it is not paused. */
   pausedAt: string | null
@@ -27,7 +30,7 @@ const webhook = object<Webhook>({
 
 const response = object({ data: object({ viewer: object({ webhooks: array(webhook) }) }) })
 
-/** Reads the webhooks of the token. */
+/** Returns all webhooks of the token, with their delivery states. */
 export async function readWebhooks(transport: Transport, options: CallOptions): Promise<Webhook[]> {
   const { body, requestId } = await runQuery(transport, Webhooks, {}, options)
   return parse(response, body, requestId).data.viewer.webhooks
