@@ -10,13 +10,13 @@ const client = new VoucherGateway({ url, token })
 const head = { server_time: '2026-01-31T09:30:00.000000Z' }
 await build.product(tenant)
 await build.customer(tenant)
-// More than two chunks. References of random text keep the compressed answer long.
+// The vouchers fill more than two chunks. Random references keep the compressed answer long.
 const total = 4_100
 await platform`insert into purchased_voucher (tenant_id, reference)
              select ${tenant}, md5(random()::text) || n from generate_series(1, ${total}::integer) n`
 await projected(platform)
 
-/** Returns the ids of a tenant's vouchers. */
+/** Returns the ids of the tenant's vouchers in the database, in ascending order. */
 const readIds = async () =>
   (await platform`select id from purchased_voucher where tenant_id = ${tenant} order by id`).map(({ id }) => id)
 
@@ -25,7 +25,7 @@ const start = (...steps: Step[]) => startFront({ url, token }, steps)
 const lines = (...values: object[]) => values.map(value => `${JSON.stringify(value)}\n`).join('')
 const stream = (body: string) => ({ answer: answerOf(200, { 'content-type': 'application/x-ndjson' }, body) })
 
-test('an export gives the records that the list gives', async () => {
+test('an export returns the same records as the list', async () => {
   const exported = client.exportPurchasedVouchers(tenant)
   const records = await all(exported)
   expect(records.map(({ id }) => id).sort((a, b) => a - b)).toEqual(await readIds())
@@ -36,8 +36,8 @@ test('an export gives the records that the list gives', async () => {
   expect(await all(client.exportMarketingSignups(tenant))).toEqual(await all(client.marketingSignups(tenant)))
 })
 
-test('it goes on from its last cursor after a broken connection: each record comes once', async () => {
-  // The first chunk has 50,000 bytes as gzip, and the first two have 100,000.
+test('after a broken connection an export continues from its last cursor and returns each record once', async () => {
+  // Compressed with gzip, the first chunk has 50,000 bytes, and the first two chunks have 100,000 bytes.
   const { client, arrived, cut } = await start({ holdAfter: 75_000 }, 'cut at once')
   const exported = client.exportPurchasedVouchers(tenant)
   const pages: Page<PurchasedVoucher>[] = []
@@ -49,7 +49,7 @@ test('it goes on from its last cursor after a broken connection: each record com
   expect(arrived.map(line => line.includes('?cursor='))).toEqual([false, true, true])
 })
 
-test('another process goes on from the cursor of a chunk', async () => {
+test('another process can continue an export from the cursor of a chunk', async () => {
   const [first] = await all(client.exportPurchasedVouchers(tenant).pages())
   const rest = await all(client.exportPurchasedVouchers(tenant, { cursor: first!.nextCursor! }))
   expect(rest).toHaveLength(total - first!.records.length)
@@ -67,12 +67,15 @@ test.each([
   expect(arrived).toHaveLength(1)
 })
 
-/** An answer that is shorter than its `Content-Length`, so that its connection falls silent after these lines. */
+/**
+ * Returns an answer that is shorter than its `Content-Length`, so that the client waits for more bytes after these
+ * lines.
+ */
 const unfinished = (...values: object[]) => ({
   answer: stream(lines(head, ...values)).answer.replace('content-length: ', 'content-length: 1'),
 })
 
-test('the tries are counted from the last chunk that has arrived', async () => {
+test('each chunk that arrives resets the number of attempts', async () => {
   const end = stream(lines(head, { end: true, count: 0 }))
   const front = await start(...['a', 'b', 'c'].map(cursor => unfinished(voucher(1), { cursor })), end)
   const patient = new VoucherGateway({ url: front.url, token, maxAttempts: 2, timeoutMs: 1_000 })
@@ -81,17 +84,17 @@ test('the tries are counted from the last chunk that has arrived', async () => {
   expect(front.arrived.map(line => line.split('?')[1])).toEqual([undefined, 'cursor=a', 'cursor=b', 'cursor=c'])
 })
 
-test('an abort ends it, and so does a caller who leaves: the next one can begin', async () => {
+test('after an abort or an early break, the token can start the next export', async () => {
   const reason = new Error('The user has left.')
   const controller = new AbortController()
   const read = async () => {
     for await (const _ of client.exportPurchasedVouchers(tenant, { signal: controller.signal }))
       controller.abort(reason)
   }
-  // The second chunk is not read yet, so that reading it shows the abort.
+  // The abort comes before the second chunk is read, so reading the second chunk must throw.
   await expect(read()).rejects.toBe(reason)
   for await (const _ of client.exportPurchasedVouchers(tenant)) break
-  // A token has one export at a time: while another one is under way, the answer is 429.
+  // A token may run only one export at a time: while the former export still runs, the answer is 429.
   const once = new VoucherGateway({ url, token, maxAttempts: 1 })
   await vi.waitFor(async () => expect(await all(once.exportTenants())).toHaveLength(1), 15_000)
 })

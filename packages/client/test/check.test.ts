@@ -1,4 +1,4 @@
-/** Answers that are not the service's are refused, with a sentence that names the field. */
+/** Checks that the client rejects answers that cannot come from the service, with an error that names the field. */
 import { expect, test } from 'vitest'
 import { voucherRecord } from '../../../test/support/hostile-service.ts'
 import { VoucherGateway } from '../src/index.ts'
@@ -8,7 +8,7 @@ const time = '2026-01-31T09:30:00.000000Z'
 const voucher = voucherRecord(1)
 const removal = { resource: 'TENANT', recordId: 2, reason: 'MOVED', removedAt: time }
 
-/** A client whose service gives one answer. */
+/** Creates a client that gets the same answer to every request. */
 const clientOf = (body: unknown) =>
   new VoucherGateway({ url: 'https://example.com', token: 'token', fetch: async () => Response.json(body) })
 
@@ -55,7 +55,7 @@ test.each([
   })
 })
 
-test('fields that a later version adds are kept', async () => {
+test('the client keeps fields that only a later version of the service sends', async () => {
   const later = { ...voucher, later: { id: 'any' } }
   expect(await all(clientOf(page([later])).purchasedVouchers(1))).toEqual([later])
 })
@@ -69,7 +69,7 @@ test('a record, a resolution and a count are checked', async () => {
   await expect(count).rejects.toThrow('totalCount is not a count')
 })
 
-test('an id that code without types passes is no part of a path', async () => {
+test('an id that is not a whole number throws, so that it cannot change the path of the request', async () => {
   const client = clientOf({})
   for (const id of ['..', '1/../2', 0, 1.5, undefined]) {
     const call = async () => Reflect.apply(client.purchasedVoucher, client, [1, id])
@@ -86,7 +86,7 @@ test('the token is not sent unencrypted to another machine, unless that is allow
   }
 })
 
-test('an instant must be a valid date of the calendar', async () => {
+test('an instant with a day that its month does not have is rejected', async () => {
   const isAccepted = async (updated_at: string) =>
     (await all(clientOf(page([{ ...voucher, updated_at }])).purchasedVouchers(1)).catch(() => [])).length === 1
   for (const date of ['2000-02-29', '2000-12-31']) expect(await isAccepted(`${date}T23:59:59.999Z`)).toBe(true)

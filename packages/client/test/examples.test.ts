@@ -1,4 +1,6 @@
-/** The examples in doc comments and in the README compile, and each function that the package offers has one. */
+/**
+ * Checks that the examples in doc comments and in the README compile, and that each exported function has an example.
+ */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,10 +13,10 @@ import { RecordList } from '../src/list.ts'
 const folder = join(import.meta.dirname, '..')
 const root = join(folder, '../..')
 
-/** An example at the end of a doc comment, and the name of what it documents. */
+/** Matches the example at the end of a doc comment, and the name of the documented item. */
 const documented = /@example((?:(?!\*\/)[\s\S])*)\*\/\s*(?:(?:export|class|function|async|get)\b\s*|\*)*(\w+)/g
 
-/** The examples of doc comments, by the names of what they document. */
+/** The examples of doc comments, by the name of the documented item. */
 const examples = new Map(
   readdirSync(join(folder, 'src')).flatMap(file =>
     [...readFileSync(join(folder, 'src', file), 'utf8').matchAll(documented)].map(
@@ -23,7 +25,7 @@ const examples = new Map(
   ),
 )
 
-/** Returns the names of the public methods and accessors of a class; none for a function. */
+/** Returns the names of the public methods and accessors of a class; an empty list for a function. */
 function methodsOf(prototype: object | undefined): string[] {
   if (prototype === undefined || prototype === Object.prototype || prototype === Error.prototype) return []
   const own = Object.getOwnPropertyNames(prototype).filter(name => name !== 'constructor')
@@ -37,7 +39,7 @@ test('each exported class and function, and each public method, has an example',
   expect(names.filter(name => !examples.has(name))).toEqual([])
 })
 
-/** The code that a reader's program has around an example. */
+/** Declares the variables that the examples use without a declaration. */
 const surroundings = `
 import { type verifyWebhook as verify, VoucherGateway as Client, VoucherGatewayError as ClientError, type WebhookHeaders } from '@voucher-gateway/client'
 declare global {

@@ -13,10 +13,10 @@ const vouchers: number[] = []
 for (let count = 0; count < 101; count++) vouchers.push(await build.voucher(tenant, { reference: `GIFT-${count}` }))
 await projected(platform)
 
-/** Returns the data of v1. */
+/** Returns the `data` of an answer of v1. */
 const v1 = async (path: string) => (await createClient(app).rest(token, path)).body.data
 
-test('a list gives the records of all of its pages, as v1 gives them', async () => {
+test('iterating a list returns the records of all its pages, equal to those of v1', async () => {
   const records = await all(client.purchasedVouchers(tenant))
   expect(records.map(({ id }) => id)).toEqual(vouchers)
   expect(records.slice(0, 50)).toEqual(await v1(`/tenants/${tenant}/sales/purchased-vouchers`))
@@ -25,7 +25,7 @@ test('a list gives the records of all of its pages, as v1 gives them', async () 
   expect(await all(client.catalogVouchers(tenant))).toEqual(await v1(`/tenants/${tenant}/catalog/vouchers`))
 })
 
-test('its pages have cursors, from which another client goes on', async () => {
+test('another client can continue a list from the cursor of a page', async () => {
   const pages = await all(client.purchasedVouchers(tenant).pages())
   expect(pages.map(({ records }) => records.length)).toEqual([50, 50, 1])
   expect(pages[2]?.nextCursor).toBeNull()
@@ -33,10 +33,10 @@ test('its pages have cursors, from which another client goes on', async () => {
   expect((await all(rest)).map(({ id }) => id)).toEqual(vouchers.slice(50))
 })
 
-test('the server time of the first page leads to later changes', async () => {
+test('updatedSince with the server time of the first page returns all later changes', async () => {
   const list = client.purchasedVouchers(tenant)
   for await (const { id } of list) {
-    // On the second page: this change would be missed by a time that is taken later.
+    // This change comes while the list is read, so a time from the second page would miss it.
     if (id === vouchers[60])
       await platform`update purchased_voucher set product_title = 'Changed' where id = ${vouchers[3]!}`
   }
@@ -46,13 +46,13 @@ test('the server time of the first page leads to later changes', async () => {
   expect(await all(client.purchasedVouchers(tenant, { updatedSince: new Date(Date.now() + 60_000) }))).toEqual([])
 })
 
-test('count gives the size of a list', async () => {
+test('count returns the number of records of a list', async () => {
   expect(await client.count(tenant, 'purchased-vouchers')).toBe(vouchers.length)
   expect(await client.count(tenant, 'marketing-signups')).toBe(1)
   await expect(client.count(999_999, 'catalog-vouchers')).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('a service that does not know the ids of the documents gets their texts', async () => {
+test('the client sends the text of a document when the service does not know its id', async () => {
   const sent: string[] = []
   const other = new VoucherGateway({
     ...{ url, token },
@@ -70,7 +70,7 @@ test('a service that does not know the ids of the documents gets their texts', a
   expect(sent).toEqual(['documentId', 'query', 'documentId', 'query'])
 })
 
-test('include adds categories and variants', async () => {
+test('products have categories and variants only when include requests them', async () => {
   const [plain] = await all(client.catalogVouchers(tenant))
   expect(plain).not.toHaveProperty('categories')
   const [full] = await all(client.catalogVouchers(tenant, { include: ['categories', 'variants'] }))
@@ -101,10 +101,10 @@ test('resolve finds a voucher by its reference and by its QR token', async () =>
   })
 })
 
-test('removals report the records that left, and a copy that needs a full pass', async () => {
+test('removals return the records that left a list, and throw needsFullPass for a time that is too early', async () => {
   const { serverTime } = await client.changes()
   const { epoch, serviceId } = await client.identity(tenant)
-  // With the customer, more than a page of 100.
+  // Together with the customer, the number of removals exceeds one page of 100.
   const rows = await platform<{ id: number }[]>`
     insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'GONE-' || n from generate_series(1, 100) n
     returning id`
@@ -152,11 +152,11 @@ test('an error has the status, the code, the errors of fields and the id of the 
   ])
 })
 
-test('the address may name v1, and must be one of this service', async () => {
+test('the client accepts the address of v1, and rejects an address that cannot be one of this service', async () => {
   expect(await all(new VoucherGateway({ url: `${url}/api/external/v1/`, token }).tenants())).toHaveLength(1)
   expect(() => new VoucherGateway({ url: 'localhost:8080', token })).toThrow(TypeError)
   expect(() => new VoucherGateway({ url, token: 'two words' })).toThrow(TypeError)
-  // The value of an unset variable in process.env, in code without types.
+  // JavaScript code can pass the undefined value of an unset variable of process.env.
   expect(() => Reflect.construct(VoucherGateway, [{ url }])).toThrow('The option token ')
   expect(() => Reflect.construct(VoucherGateway, [{ token }])).toThrow('The option url ')
   const other = new VoucherGateway({ url, token, fetch: async () => new Response('<h1>Log in to the Wi-Fi</h1>') })

@@ -4,42 +4,44 @@ import { listen } from '../../../test/support/free-port.ts'
 import { startService as startTestService } from '../../../test/support/service.ts'
 import { VoucherGateway } from '../src/index.ts'
 
-/** Starts the service on a port of its own, with a tenant that a token may read. */
+/** Starts the service on a free port, with one tenant and a token that may read it. */
 export async function startService(environment: NodeJS.ProcessEnv = {}) {
   const { database, build, client } = await startTestService(environment)
   const { app } = client
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  // After an abort, Node's fetch opens a connection ahead, which the server would not close for 30 seconds.
+  // After an abort, Node's fetch opens a spare connection, which would keep the server open for 30 seconds.
   afterFile(() => app.server.closeAllConnections())
   const tenant = await build.tenant({ name: 'Harbour Spa', subdomain: 'harbour', type: 'spa' })
   const { secret: token } = await build.token([tenant])
   return { ...database, build, app, url, tenant, token }
 }
 
-/** A reaction of the proxy to a request: it answers itself, is silent, or cuts the connection. */
+/**
+ * A reaction of the proxy to one request: it answers itself, stays silent, cuts the connection or forwards the request.
+ */
 export type Step =
   | { answer: string }
   | 'silence'
   | 'cut at once'
-  /** The bytes of the body of the answer that pass before the connection is cut. */
+  /** The number of bytes of the answer's body that the proxy forwards before it cuts the connection. */
   | { cutAfter: number }
-  /** The bytes of the answer's body that pass before the connection falls silent. */
+  /** The number of bytes of the answer's body that the proxy forwards before it stays silent. */
   | { holdAfter: number }
   | 'pass'
 
-/** The text of an answer as a load balancer gives it. */
+/** Returns the text of an HTTP answer, as a load balancer would send it. */
 export function answerOf(status: number, headers: Record<string, string> = {}, body = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   return [`HTTP/1.1 ${status} Status`, ...lines, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
 }
 
 /**
- * Starts a TCP proxy before a service, and a client that calls it. The proxy performs one step for each request, and
- * forwards later ones.
+ * Starts a TCP proxy in front of a service, and a client that calls the proxy. The proxy performs one step per request,
+ * and forwards all requests after the last step.
  */
 export async function startFront({ url: target, token }: { url: string; token: string }, steps: readonly Step[]) {
   const plan = [...steps]
-  /** The first lines of the requests that arrived, and of the requests that the service got. */
+  /** The first lines of the requests that the proxy received; `passed` has those that it forwarded to the service. */
   const arrived: string[] = []
   const passed: string[] = []
   const open = new Set<Socket>()
@@ -51,7 +53,7 @@ export async function startFront({ url: target, token }: { url: string; token: s
     open.add(client.on('error', () => {}).on('close', () => service.destroy()))
     open.add(service.on('error', () => {}).on('close', () => client.destroy()))
     client.on('data', bytes => {
-      // Each request of the tests is small enough to arrive in one piece.
+      // Each request of the tests is small enough to arrive in one `data` event.
       const line = /^(?:GET|POST) \S+/.exec(bytes.toString('latin1'))?.[0]
       if (line) arrived.push(line)
       const step = (line && plan.shift()) || 'pass'
@@ -64,7 +66,7 @@ export async function startFront({ url: target, token }: { url: string; token: s
       service.write(bytes)
     })
     service.on('data', bytes => {
-      // The headers arrive in one piece.
+      // All headers of an answer arrive in one `data` event.
       if (left < Number.POSITIVE_INFINITY && !isCutting) left += bytes.indexOf('\r\n\r\n') + 4
       isCutting = left < Number.POSITIVE_INFINITY
       if (left > 0) client.write(bytes.subarray(0, left))
@@ -80,7 +82,7 @@ export async function startFront({ url: target, token }: { url: string; token: s
   return { url, arrived, passed, cut, client: new VoucherGateway({ url, token }) }
 }
 
-/** Returns all that an iterable gives. */
+/** Collects all values of an iterable in an array. */
 export async function all<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = []
   for await (const value of iterable) values.push(value)

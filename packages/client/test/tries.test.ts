@@ -11,7 +11,7 @@ import { all, answerOf, type Step, startFront, startService } from './support.ts
 
 const { build, url, tenant, token } = await startService({ RATE_LIMIT_PER_MINUTE: '1000' })
 const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
-// Until a step has listed it.
+// The voucher is readable only after the next step of the projection.
 await vi.waitFor(() => new VoucherGateway({ url, token }).purchasedVoucher(tenant, voucher), { timeout: 10_000 })
 
 async function start(...steps: Step[]) {
@@ -36,7 +36,7 @@ describe.concurrent('a request is sent again', () => {
     expect(arrived).toHaveLength(2)
   })
 
-  test('after 429 and 503, when it resolves: the service asks for it', async () => {
+  test('after 429 and 503, when it resolves a voucher', async () => {
     const { arrived, passed, resolve } = await start(busy, away)
     expect(await resolve()).toMatchObject({ voucher: { id: voucher } })
     expect([arrived.length, passed.length]).toEqual([3, 1])
@@ -48,7 +48,7 @@ describe.concurrent('a request is not sent again', () => {
     ['breaks before the answer', 'cut at once' as const, undefined],
     ['breaks in the middle of the answer', { cutAfter: 20 }, undefined],
     ['of a proxy is 502', { answer: answerOf(502) }, 502],
-  ])('when it resolves and the connection %s: it may have been carried out', async (_, step, status) => {
+  ])('when it resolves a voucher and the connection %s, because the service may have executed it', async (_, step, status) => {
     const { arrived, resolve } = await start(step)
     const requestId = expect.stringMatching(/^\w{32}$/)
     await expect(resolve()).rejects.toMatchObject({ code: 'CONNECTION_FAILED', status, requestId })
@@ -61,7 +61,7 @@ describe.concurrent('a request is not sent again', () => {
     expect(arrived).toHaveLength(1)
   })
 
-  test('more often than the limit allows, and each wait is announced', async () => {
+  test('more often than maxAttempts, and onWait is called before each wait', async () => {
     const { arrived, address } = await start(busy, busy, away)
     const waits: unknown[] = []
     const onWait: ClientOptions['onWait'] = ({ code }, ms) => waits.push([code, ms < 2_000])
@@ -71,7 +71,7 @@ describe.concurrent('a request is not sent again', () => {
     expect(waits).toEqual(Array(2).fill(['RATE_LIMITED', true]))
   })
 
-  test('when the address redirects, and the token goes nowhere else', async () => {
+  test('when the address redirects, so that no other server gets the token', async () => {
     const location = `${url}/api/external/v1/tenants`
     const { arrived, read } = await start({ answer: answerOf(301, { location }) })
     await expect(read()).rejects.toMatchObject({ code: 'INVALID_RESPONSE', message: expect.stringContaining(url) })
@@ -79,22 +79,22 @@ describe.concurrent('a request is not sent again', () => {
   })
 })
 
-describe('the wait before the next try', () => {
-  /** Makes a call whose wait is too long for the client. */
+describe('the wait before the next attempt', () => {
+  /** Calls the service with a client that accepts no wait, so that the call throws the error with its `retryAfter`. */
   async function callWithoutWaiting(headers: Record<string, string>, status = 429, body = '') {
     const { address } = await start({ answer: answerOf(status, headers, body) })
     const impatient = new VoucherGateway({ url: address, token, maxWaitMs: 0 })
     return impatient.count(tenant, 'purchased-vouchers')
   }
 
-  test('comes from Retry-After, also as a date and as a fraction', async () => {
+  test('comes from Retry-After, which can be seconds, a fraction or a date', async () => {
     const date = callWithoutWaiting({ 'retry-after': new Date(Date.now() + 300_000).toUTCString() })
     await expect(date).rejects.toMatchObject({ retryAfter: expect.closeTo(270, -2) })
     await expect(callWithoutWaiting({ 'retry-after': '1.5' })).rejects.toMatchObject({ retryAfter: 1.5 })
     await expect(callWithoutWaiting({ 'retry-after': 'soon' }, 503)).rejects.toMatchObject({ retryAfter: undefined })
   })
 
-  test('comes from RateLimit-Reset for a field of a GraphQL response', async () => {
+  test('comes from RateLimit-Reset when a field of a GraphQL response is rate limited', async () => {
     const body = (code: string) =>
       `{"data":{"tenant":null},"errors":[{"message":"No.","extensions":{"code":"${code}"}}]}`
     const refused = callWithoutWaiting({ 'ratelimit-reset': '42' }, 200, body('RATE_LIMITED'))
@@ -146,7 +146,7 @@ test("the service's own 429 is waited out, and no request comes too early", asyn
   vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
   onTestFinished(() => void vi.restoreAllMocks())
   expect(await Promise.all([readOnce(), readOnce(), readOnce()])).toHaveLength(3)
-  // Each window allows two requests: one of the three calls was refused first, and passed in the next window.
+  // Each window allows two requests, so the third call got 429 first, and succeeded in the next window.
   expect(arrived).toHaveLength(6)
 })
 
@@ -176,7 +176,7 @@ describe('a signal', () => {
     const { signal } = controller
     const call = expect(read({ signal })).rejects.toBe(reason)
     await vi.waitFor(() => expect(arrived).toHaveLength(1), 10_000)
-    // The wait begins when the answer has been read.
+    // The client begins to wait only after it has read the answer.
     if (step !== 'silence') await vi.waitFor(() => expect(getEventListeners(signal, 'abort')).toHaveLength(1), 10_000)
     controller.abort(reason)
     await call
@@ -185,7 +185,7 @@ describe('a signal', () => {
   })
 })
 
-test('an answer that does not come in time is an error', async () => {
+test('a call without an answer throws TIMEOUT after timeoutMs', async () => {
   const { arrived, address } = await start('silence', 'silence')
   const impatient = new VoucherGateway({ url: address, token, maxAttempts: 2, timeoutMs: 1_000 })
   await expect(impatient.purchasedVoucher(tenant, voucher)).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -211,7 +211,7 @@ test('the timeout starts again when the headers arrive', async () => {
   await expect(call(500)).rejects.toMatchObject({ code: 'TIMEOUT' })
 })
 
-test('an answer and an export that a server never ends are errors', async () => {
+test('an endless answer and an endless export throw INVALID_RESPONSE', async () => {
   const server = createServer((_, response) => {
     const send = () => {
       while (response.writable && response.write(Buffer.alloc(1024 * 1024, ' '))) {}

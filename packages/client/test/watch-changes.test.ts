@@ -12,7 +12,7 @@ import { startFront, startService } from './support.ts'
 const service = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
 const { build, platform, pool, tenant, token } = service
 
-test('changes names the lists that changed since an earlier answer, unless a full pass came between', async () => {
+test('changes returns the lists that changed since an earlier answer, and throws needsFullPass after the epoch grows', async () => {
   const client = new VoucherGateway(service)
   const customer = await build.customer(tenant)
   await projected(platform)
@@ -30,13 +30,13 @@ test('changes names the lists that changed since an earlier answer, unless a ful
   await expect(client.changes({ after })).rejects.toMatchObject({ needsFullPass: true })
 })
 
-test('an answer that has more is continued; lists that this version does not know are left out', async () => {
+test('changes requests the rest of an incomplete answer, and leaves out lists that this version does not know', async () => {
   const time = (second: number) => `2026-01-31T09:30:0${second}.000000Z`
   const change = (list: string, second: number) => ({ tenantId: 1, list, since: time(second) })
   const answers = [
     { lists: [change('TENANTS', 1)], serverTime: time(1), hasMore: true },
     { lists: [change('LOCATIONS', 2), change('TENANTS', 3)], serverTime: time(3), hasMore: true },
-    // A service that says for ever that it has more.
+    // The position stays the same, so the client must stop although `hasMore` is true.
     { lists: [], serverTime: time(3), hasMore: true },
   ]
   const asked: unknown[] = []
@@ -49,7 +49,7 @@ test('an answer that has more is continued; lists that this version does not kno
   expect(asked).toEqual([undefined, time(1), time(3)])
 })
 
-/** Collects what a watch gives, until it ends. */
+/** Collects the results of a watch until it ends. */
 function collect(client: VoucherGateway, options: WatchOptions = {}) {
   const rounds: ListChanges[] = []
   const stop = new AbortController()
@@ -65,7 +65,7 @@ function collect(client: VoucherGateway, options: WatchOptions = {}) {
   return { rounds, stop, ended, lists, error: () => error }
 }
 
-test('gives each change, and continues where a connection broke', async () => {
+test('yields each change, and continues from the last position after a broken connection', async () => {
   const front = await startFront(service, ['cut at once', { cutAfter: 900 }, 'pass'])
   const watch = collect(front.client)
   const some = collect(front.client, { tenants: [tenant], lists: ['catalog-vouchers'] })
@@ -86,7 +86,7 @@ test('gives each change, and continues where a connection broke', async () => {
   expect([watch.error(), some.error()]).toEqual([undefined, undefined])
 })
 
-test('throws what no other try mends', async () => {
+test('throws the errors that a new attempt cannot solve', async () => {
   const client = new VoucherGateway(service)
   await platform`select gateway.require_full_pass()`
   const early = collect(client, { after: '2020-01-01T00:00:00Z' })
@@ -101,7 +101,7 @@ test('throws what no other try mends', async () => {
   expect(revoked.error()).toMatchObject({ code: 'UNAUTHENTICATED' })
 })
 
-test('refuses a stream that is none, and opens a silent one again', { timeout: 60_000 }, async () => {
+test('throws for an answer that is not an event stream, and opens a new stream after a silent one', { timeout: 60_000 }, async () => {
   const frame = (changes: object) => `event: next\r\ndata: ${JSON.stringify({ data: { changes } })}\r\n\r\n`
   const round = { lists: [], serverTime: '2026-01-31T09:30:00.000000Z', hasMore: false, epoch: 1, access: 'a' }
   let asked = 0

@@ -1,4 +1,4 @@
-/** Webhooks are accepted and refused as the library of Standard Webhooks does. */
+/** Checks that the client accepts and rejects the same webhooks as the library of Standard Webhooks. */
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -12,7 +12,7 @@ const event = {
   url: 'https://gateway.example.com/api/external/v1/tenants/2/sales/purchased-vouchers?updated_since=2026-11-30',
 }
 const now = 1_790_000_000
-// Test files share a process.
+// Other test files in this process use the real time.
 beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: now * 1000 }))
 afterAll(() => void vi.useRealTimers())
 
@@ -30,7 +30,7 @@ const secrets = fc.uint8Array({ minLength: 24, maxLength: 64 }).map(secretOf)
 const ids = fc.stringMatching(/^[!-~]{1,40}$/)
 const texts = fc.string({ unit: 'binary', maxLength: 300 })
 
-/** Returns what the library of the specification gives; null when it refuses. */
+/** Returns the result of the library of the specification; null when the library rejects the webhook. */
 function byLibrary(secret: string, body: string, headers: Record<string, string>): unknown {
   try {
     return new Webhook(secret).verify(Buffer.from(body), headers)
@@ -39,19 +39,19 @@ function byLibrary(secret: string, body: string, headers: Record<string, string>
   }
 }
 
-/** The headers of a request in the forms that servers give. */
+/** The headers of a request, in each form in which a server framework can pass them. */
 const forms: ((headers: Record<string, string>) => Parameters<typeof verifyWebhook>[1])[] = [
   headers => new Headers(headers),
   headers => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value])),
   headers => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
 ]
 
-test('it accepts and refuses what the library of the specification does', async () => {
+test('verifyWebhook accepts and rejects the same webhooks as the library of the specification', async () => {
   let accepted = 0
   const requests = fc.record({
     ...{ secret: secrets, other: secrets, id: ids, extra: texts, form: fc.constantFrom(...forms) },
     age: fc.constantFrom(-301, -300, -7, 0, 1, 60, 300, 301, 86_400),
-    // What each signature is made of, and how it is damaged.
+    // Each case has the signed content, and the damage to the signature.
     names: fc.subarray(['other', 'body', 'id', 'time', 'cut', 'v1a', 'junk', 'bits', 'right'] as const),
     missing: fc.constantFrom('', '', '', '', '', 'webhook-id', 'webhook-timestamp', 'webhook-signature'),
   })
@@ -63,7 +63,7 @@ test('it accepts and refuses what the library of the specification does', async 
       ...{ right, other: sign(body, { id, time, by: other }), body: sign(`${body} `, { id, time, by: secret }) },
       ...{ id: sign(body, { id: `${id}.`, time, by: secret }), time: sign(body, { id, time: time + 1, by: secret }) },
       ...{ cut: right.slice(0, -5), v1a: right.replace('v1,', 'v1a,'), junk: 'v1,===' },
-      // The same bytes, as another text of base64.
+      // This base64 text is different, but decodes to the same bytes.
       bits: right.replace(/.=$/, last => `${String.fromCharCode(last.charCodeAt(0) + 1)}=`),
     }
     const headers: Record<string, string> = {
@@ -84,7 +84,7 @@ test('it accepts and refuses what the library of the specification does', async 
   expect(accepted).toBeGreaterThan(50)
 })
 
-test('while a secret is rotated, the former one and the new one are accepted', async () => {
+test('with two secrets during a rotation, signatures of either secret are accepted', async () => {
   const next = secretOf(new Uint8Array(32).fill(8))
   const body = JSON.stringify(event)
   const headers = headersOf(body)
@@ -94,7 +94,7 @@ test('while a secret is rotated, the former one and the new one are accepted', a
   }
 })
 
-test('a text or a parsed body is refused, with what to do in express and fastify; and so is what is no secret', async () => {
+test('a body that is not bytes is rejected with advice for express and fastify, and an invalid secret is rejected', async () => {
   const body = JSON.stringify(event)
   const verify = async (bytes: unknown, by: unknown) => Reflect.apply(verifyWebhook, null, [bytes, headersOf(body), by])
   for (const value of [body, event, undefined, null]) {
@@ -111,7 +111,7 @@ test.each([
   ['updated_since is not an instant', { ...event, updated_since: undefined }],
   ['url is not a text', { ...event, url: 1 }],
   ['the body is not an object', 'event'],
-])('a signed body that is no event is refused: %s', async (problem, value) => {
+])('a signed body that is not an event is rejected: %s', async (problem, value) => {
   const body = JSON.stringify(value)
   await expect(verifyWebhook(Buffer.from(body), headersOf(body), secret)).rejects.toThrow(problem)
 })
