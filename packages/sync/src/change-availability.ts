@@ -1,20 +1,26 @@
-/** Records whether a service names changes, and how often it can be asked: each request spends a unit of the rate. */
+/**
+ * Records whether a service can answer `changes`, and how often a sync may request it: each request uses one unit of
+ * the rate limit.
+ */
 import type { ListChanges } from '#client'
 
 /**
- * A service that named no changes is asked again after this many milliseconds: during an upgrade, only some instances
- * name changes.
+ * When a service could not answer `changes`, a sync tries again after this time, in milliseconds: during an upgrade,
+ * only some instances can answer.
  */
 const refusalLifetime = 300_000
 
-/** The changes of a service, as far as they are known. All rounds of a run share it. */
+/**
+ * Whether the service can answer `changes`, and the rate limit of its last answer. All rounds of a run share this
+ * object.
+ */
 export class ChangeAvailability {
   private rate: ListChanges['rate'] = null
   private refusedAt: number | null = null
 
   /**
-   * False when the service named no changes a short time ago: it has an earlier version, or does not trust the
-   * document.
+   * False when the service could not answer `changes` a short time ago, because it has an earlier version or does not
+   * trust the document.
    */
   get available(): boolean {
     return this.refusedAt === null || performance.now() - this.refusedAt > refusalLifetime
@@ -25,7 +31,7 @@ export class ChangeAvailability {
     this.refusedAt = null
   }
 
-  /** Records that the service named no changes. @returns whether that is new */
+  /** Records that the service could not answer `changes`. @returns true when the last request was answered */
   refuse(): boolean {
     const isNew = this.refusedAt === null
     this.refusedAt = performance.now()
@@ -33,9 +39,9 @@ export class ChangeAvailability {
   }
 
   /**
-   * Returns the pause of a sync that follows changes until its next request, in seconds: short enough to copy a change
-   * within a second, and longer when little is left of the rate limit. Requests for lists also need a part of that
-   * limit. The pause is partly random, so that syncs do not ask at the same time.
+   * Returns the pause before the next request for changes, in seconds. The pause is short enough to copy a change
+   * within a second, and longer when little of the rate limit is left, because requests for lists also use the rate
+   * limit. The pause is partly random, so that several syncs do not send their requests at the same time.
    */
   pause(): number {
     const { remaining, resetsIn } = this.rate ?? { remaining: 100, resetsIn: 60 }

@@ -1,4 +1,6 @@
-/** Finds the lists that a round has to read: the service names the changed lists, so a round without changes is one request. */
+/**
+ * Decides which lists a round reads. The service names the changed lists, so a round without changes is one request.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
@@ -6,37 +8,38 @@ import { type ChangePosition, isInStep } from './checkpoint.ts'
 import { isGone, lacksChangesQuery, messageOf, needsFullPass } from './service-error.ts'
 import { isListSelected, type Sync, selectedTenants } from './sync.ts'
 
-/** The parts that a round reads. */
+/** The tenants, lists and removals that a round reads. */
 export interface RoundPlan {
-  /** The position of the copy after the round; null: the service names no changes. */
+  /** The position of the copy after the round; null when the service cannot answer `changes`. */
   position: ChangePosition | null
-  /** True when everything is read. */
+  /** True when the round reads all lists and removals. */
   isEverything: boolean
-  /** True when there is nothing to read. */
+  /** True when the round has nothing to read. */
   isNothing: boolean
   tenants: boolean
   removals(tenantId: number): boolean
   list(tenantId: number, list: TenantListName): boolean
 }
 
-/** Makes a round read everything. */
+/** Returns the plan of a round that reads all lists and removals. */
 export const everything = (position: ChangePosition | null): RoundPlan => ({
   position,
   ...{ isEverything: true, isNothing: false, tenants: true, removals: () => true, list: () => true },
 })
 
 /**
- * A process of the service keeps a token for half a second. After an answer with another `access`, all processes use
- * the new grants and permissions after this many milliseconds.
+ * The time after which all processes of the service use changed grants and permissions, in milliseconds. A process
+ * caches a token for half a second, so a new `access` can arrive before all processes use it.
  */
 export const accessDelay = 1_000
 
-/** The position after all changes: a copy without a position asks only for this position. */
+/** A time after all changes. A copy without a position sends this time, and gets only the current position. */
 const afterAllChanges = '9999-12-31T00:00:00Z'
 
 /**
- * Asks what changed since the position of the copy. A round reads everything when the copy has no position, the rights
- * of the token or the selection of the sync have changed, or the copy has lost a tenant.
+ * Requests the changes since the position of the copy, and plans the round. A round reads all lists when the copy has
+ * no position, when the epoch, the access of the token or the selection of the sync has changed, or when the copy has
+ * another number of tenants.
  */
 export async function planRound(sync: Sync): Promise<RoundPlan> {
   const { checkpoint, selection, lacking } = sync
@@ -52,12 +55,13 @@ export async function planRound(sync: Sync): Promise<RoundPlan> {
   }
   const isSame = isDeepStrictEqual({ ...former, after: found.serverTime }, position)
   if (!isSame || found.epoch !== checkpoint.copy?.epoch) {
-    // Without this pause, another process of the service could still leave out a new tenant, and no later round would
-    // read this tenant.
+    // Without this pause, the next request could reach a process that still leaves out a new tenant, and no later round
+    // would read this tenant.
     if (found.access !== former?.access) await pause(accessDelay, undefined, { signal: sync.stop })
     return everything(position)
   }
-  // The service names only lists that the token may read. A faulty proxy can make a permission seem to be missing.
+  // The service names only lists that the token may read, so an earlier error 403 came from a proxy, or is no longer
+  // valid.
   for (const { list } of found.lists) if (list !== 'tenants') lacking.delete(list)
   const changed = new Set(found.lists.map(({ tenantId, list }) => `${tenantId} ${list}`))
   const changedTenants = new Set(found.lists.map(({ tenantId }) => tenantId))
@@ -68,7 +72,7 @@ export async function planRound(sync: Sync): Promise<RoundPlan> {
       changedTenants.has(tenantId) || checkpoint.tenants.get(tenantId)?.removals.reading != null,
     list: (tenantId: number, list: TenantListName) => {
       const state = checkpoint.tenants.get(tenantId)?.lists[list]
-      // A list that the token may not read is left out, and asked for again by each run whose command names it.
+      // Skips a list that the token may not read. Each run whose command names the list tries it again.
       const isUnread = state ? !isInStep(state) && !state.refused : selection.lists?.has(list) && !lacking.has(list)
       return (isUnread ?? false) || changed.has(`${tenantId} ${list}`)
     },
@@ -85,7 +89,7 @@ async function readChanges({ source, changes, report }: Sync, after: string): Pr
     changes.take(found)
     return found
   } catch (error) {
-    // A round that reads everything gets the same answer from the removals, and handles it.
+    // The round then reads all lists, gets the same error from the removals, and handles it there.
     if (needsFullPass(error) || isGone(error)) return null
     if (!lacksChangesQuery(error)) throw error
     if (changes.refuse()) report({ event: 'no_changes', message: messageOf(error) })

@@ -1,43 +1,44 @@
-/** The state of a copy, without its records, so that a sync resumes where the last one stopped (docs/guides/keeping-in-step.md). */
+/** The state of a copy, without its records, from which the next sync resumes (docs/guides/keeping-in-step.md). */
 
 import { z } from 'zod'
 import { type TenantListName, tenantListNames } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
 
 const readingSchema = z.object({
-  /** The bulk export, or the pages of v1. */
+  /** `export` reads the bulk export, `pages` the pages of v1. */
   via: z.enum(['export', 'pages']),
-  /** The position at which to continue. */
+  /** The cursor after the last stored page or chunk. */
   cursor: z.string(),
-  /** The bound of the list when this reading is complete: the `server_time` of its first page. */
+  /** The `server_time` of the first page. It becomes the bound of the list when this reading is complete. */
   until: z.string(),
-  /** The `updated_at` of the last record, from where pages can continue an export. */
+  /** The `updated_at` of the last record. Pages can continue an interrupted export from this time. */
   newest: z.string().nullable(),
-  /** The number of records that were read. */
+  /** The number of records that this reading has stored. */
   received: z.int(),
 })
 
-/** A reading of a list that has begun and not ended. */
+/** A reading of a list that is not complete. */
 export type ListReading = z.infer<typeof readingSchema>
 
 const listStateSchema = z.object({
   /**
-   * The number of readings from the beginning. When this reading is complete, records of former readings are deleted.
+   * How many times the list was read from its beginning. When a pass is complete, records that only earlier passes
+   * stored are deleted.
    */
   pass: z.int(),
-  /** The `server_time` to resume from; null: read from the beginning. */
+  /** The `server_time` to resume from; null when the list must be read from its beginning. */
   bound: z.string().nullable(),
   reading: readingSchema.nullable(),
-  /** True when the records of former passes are deleted. */
+  /** True when the records of earlier passes have been deleted. */
   swept: z.boolean(),
   /**
-   * True when the token lacked the permission. Removals may have been missed since then, so the next pass starts from
-   * the beginning.
+   * True when the token lost the permission for the list. The sync may have missed removals since then, so the next
+   * pass starts from the beginning.
    */
   refused: z.boolean(),
 })
 
-/** The position to which a list of a tenant is read. */
+/** The state of one list of one tenant: the position of the sync, and the open reading. */
 export type ListState = z.infer<typeof listStateSchema>
 
 const tenantStateSchema = z.object({
@@ -46,53 +47,56 @@ const tenantStateSchema = z.object({
   lists: z.partialRecord(z.enum(tenantListNames), listStateSchema),
 })
 
-/** The positions to which the lists and the removals of a tenant are read. */
+/** The states of the lists and of the removals of one tenant. */
 export type TenantState = z.infer<typeof tenantStateSchema>
 
 const changePositionSchema = z.object({
-  /** A list that is read completely has all changes up to this `server_time`, even when its own bound is older. */
+  /**
+   * Each list whose reading is complete has all changes up to this `server_time`, even when the bound of the list is
+   * older.
+   */
   after: z.string(),
-  /** The `access` of the token at that time. */
+  /** The `access` of the token at the time `after`. */
   access: z.string(),
   /** The tenants and the lists that the sync had selected; null: all. */
   tenants: z.array(z.int()).nullable(),
   lists: z.array(z.enum(tenantListNames)).nullable(),
-  /** The number of tenants of the copy at that time. */
+  /** The number of tenants of the copy at the time `after`. */
   known: z.int(),
 })
 
-/** The position to which a copy has the changes that the service names. */
+/** The time up to which the copy has all changes, with the conditions under which this time is valid. */
 export type ChangePosition = z.infer<typeof changePositionSchema>
 
 const copyStateSchema = z.object({
-  /** The address of the service: cursors and times of another service are not valid here. */
+  /** The address of the service. Cursors and times of one service are not valid for another. */
   source: z.string(),
-  /** The id of the service, the same at each of its addresses; null when it is not known. */
+  /** The id of the service, which is the same at all its addresses; null when the id is unknown. */
   service: z.string().nullable().default(null),
-  /** The epoch at the start of the last full pass; null before the first one. */
+  /** The epoch of the service at the start of the last full pass; null before the first full pass. */
   epoch: z.int().nullable(),
-  /** Null when the service does not name changes, or was not asked yet. */
+  /** Null when the service cannot answer `changes`, or before the first request for changes. */
   changes: changePositionSchema.nullable().default(null),
 })
 
-/** The state of the whole copy. */
+/** The part of the checkpoint that does not belong to one tenant. */
 type CopyState = z.infer<typeof copyStateSchema>
 
-/** The state of a list that was never read. */
+/** The state of a list before its first reading. */
 export const newListState: ListState = { pass: 1, bound: null, reading: null, swept: false, refused: false }
 
-/** Returns whether a list was read at all. */
+/** Returns whether at least one page of a list was read. */
 export const hasBegun = ({ pass, bound, reading }: ListState): boolean => pass > 1 || bound !== null || reading !== null
 
-/** Returns whether a list is read to its end: after that, only later changes are missing. */
+/** Returns whether a list was read to its end, so that the copy lacks only later changes. */
 export const isInStep = ({ bound, reading, swept, refused }: ListState): boolean =>
   bound !== null && reading === null && swept && !refused
 
-/** Resets a list, so that it is read again from its beginning. */
+/** Returns the state of a list that the next round must read from its beginning. */
 export const restartList = (state: ListState, refused = false): ListState =>
   hasBegun(state) ? { ...newListState, pass: state.pass + 1, refused } : state
 
-/** Changed positions by key; null deletes one. Values are JSON. */
+/** The changed positions by key; null deletes the position. Values are JSON. */
 export type Positions = ReadonlyMap<string, unknown>
 
 const copyKey = 'copy'
@@ -105,14 +109,14 @@ const tenantIdSchema = z
 /** Returns the key of a tenant's position. */
 export const tenantKey = (tenantId: number): string => `${tenantPrefix}${tenantId}`
 
-/** The checkpoint in memory: what the store holds, plus the changes of the commit that is under way. */
+/** The checkpoint in memory: the stored checkpoint, plus the changes that the next commit will store. */
 export class Checkpoint {
   /** Null for a copy that has no checkpoint yet. */
   copy: CopyState | null = null
   readonly tenants = new Map<number, TenantState>()
 
   /**
-   * Reads the checkpoint that a store has kept.
+   * Reads the checkpoint of a store.
    *
    * @throws SyncError when a position is invalid
    */
@@ -123,7 +127,7 @@ export class Checkpoint {
     }
   }
 
-  /** Returns the state of a tenant, with the position of the copy. @throws Error when it is not in the copy */
+  /** Returns the state of a tenant, with the position of the copy. @throws Error when the tenant is not in the copy */
   tenant(tenantId: number): TenantState {
     const state = this.tenants.get(tenantId)
     if (!state) throw new Error(`Tenant ${tenantId} is not in the copy.`)
@@ -131,7 +135,11 @@ export class Checkpoint {
     return position && (position.tenants?.includes(tenantId) ?? true) ? advance(state, position) : state
   }
 
-  /** Writes the position of the copy into the states of its tenants, and drops it. @returns the changed positions */
+  /**
+   * Writes the position of the copy into the states of all tenants, and deletes it from the state of the copy.
+   *
+   * @returns the changed positions
+   */
   settle(): Positions {
     if (!this.copy?.changes) return new Map()
     const tenants = [...this.tenants.keys()].flatMap(tenantId => [...this.setTenant(tenantId, this.tenant(tenantId))])
@@ -161,7 +169,7 @@ export class Checkpoint {
     return this.setTenant(tenantId, { ...tenant, lists: { ...tenant.lists, [list]: state } })
   }
 
-  /** Leaves a list out of the copy. @returns the changed positions */
+  /** Removes the state of a list, so that the copy no longer includes the list. @returns the changed positions */
   leaveOut(tenantId: number, list: TenantListName): Positions {
     const { [list]: _, ...lists } = this.tenant(tenantId).lists
     return this.setTenant(tenantId, { ...this.tenant(tenantId), lists })
@@ -194,7 +202,7 @@ function parse<Value>(schema: z.ZodType<Value>, key: string, value: unknown): Va
 }
 
 /**
- * Makes the error of a file or a position that holds no checkpoint.
+ * Returns the error for a file or a position that contains no valid checkpoint.
  *
  * @param name the position or the file
  */
@@ -206,7 +214,7 @@ export const unreadable = (name: string, cause: unknown): SyncError =>
     { cause },
   )
 
-/** Parses a position that a store keeps as JSON. @throws SyncError when the text is no JSON */
+/** Parses a position that a store has saved as JSON. @throws SyncError when the text is no JSON */
 export function parsePosition(key: string, text: string): unknown {
   try {
     return JSON.parse(text)

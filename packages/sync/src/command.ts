@@ -5,7 +5,7 @@ import * as service from './service-options.ts'
 import { DatabaseUrlError } from './stores/database-url.ts'
 import { readTarget } from './target.ts'
 
-/** The schema of a copy in PostgreSQL, unless the command names another schema. */
+/** The default of `--schema`, the schema of a copy in PostgreSQL. */
 const defaultSchema = 'voucher_gateway_copy'
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
@@ -19,7 +19,7 @@ export function parseDuration(text: string): number {
 /** @returns seconds */
 function readInterval(text: string): number {
   const seconds = parseDuration(text)
-  // A timer is limited to 2^31 milliseconds.
+  // Node's timers accept at most 2^31 milliseconds.
   if (!(seconds >= 1 && seconds <= 86_400)) throw new InvalidArgumentError('Give 1s to 24h, such as 30s, 5m or 1h.')
   return seconds
 }
@@ -52,8 +52,8 @@ async function createReport(json: boolean) {
 }
 
 /**
- * Returns the place of the copy, or null. Ends the command with an error when the place is a PostgreSQL URL that cannot
- * be used.
+ * Returns the target of the copy; null when the text is not a valid target. Ends the command with an error when the
+ * target is a PostgreSQL URL that cannot be used.
  */
 function readPlace({ to, schema }: Options) {
   try {
@@ -72,7 +72,7 @@ function taskOf({ dryRun, status, verify }: Options) {
 
 /** `sync`: keeps a copy of the records that a token may read in step with the service. */
 export const syncCommand = new Command('sync')
-  // The description is one line, because the completion of shells prints it after the command.
+  // The description is one line, because shell completion prints it after the name of the command.
   .description('Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.')
   .addOption(service.urlOption())
   .addOption(service.allowHttpOption())
@@ -128,7 +128,7 @@ export const syncCommand = new Command('sync')
     const url = options.status ? (options.url ?? '') : service.requireUrl(syncCommand, options)
     const printed = await createReport(options.json)
     const report = options.quiet ? onlyErrors(printed) : printed
-    // A copy holds personal data: the files are for this user only.
+    // A copy contains personal data, so only this user may read its files.
     process.umask(0o077)
     const stop = service.stopBySignal()
     const { runSync } = await import('./run.ts')

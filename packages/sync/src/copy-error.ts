@@ -1,8 +1,8 @@
-/** The errors of a copy that cannot be used, with their remedies. */
+/** Creates the errors of a copy whose files or database cannot be used, with a remedy for the user. */
 import { exitCodes, SyncError } from './errors.ts'
 import { messageOf } from './service-error.ts'
 
-/** The remedies by the code of the system, of SQLite or of PostgreSQL. */
+/** The remedies, by the error code of the operating system, of SQLite or of PostgreSQL. */
 const remedies: readonly [codes: RegExp, remedy: string][] = [
   [
     /^(ENOSPC|EDQUOT|EFBIG|13|53100)$/,
@@ -14,9 +14,9 @@ const remedies: readonly [codes: RegExp, remedy: string][] = [
   ],
 ]
 
-/** The files or the database of a copy cannot be used. */
+/** Thrown when the files or the database of a copy cannot be used. */
 export class CopyError extends SyncError {
-  /** @param to the place as messages name it */
+  /** @param to the target as messages show it */
   constructor(to: string, problem: 'opened' | 'written', cause: unknown) {
     const codes = cause instanceof Error ? ['code', 'errcode'].map(name => String(Reflect.get(cause, name))) : []
     const remedy = remedies.find(([known]) => codes.some(code => known.test(code)))?.[1]

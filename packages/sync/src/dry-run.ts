@@ -1,7 +1,7 @@
-/** A store that writes nothing, for a sync that reports what it would do. */
+/** A store that writes nothing, for a sync that only reports the records it would read. */
 import type { CopyReader, Store } from './store.ts'
 
-/** Creates the store of a dry run. @param reader the copy; null when there is none */
+/** Creates the store of a dry run. @param reader the existing copy; null when there is no copy */
 export const createDryStore = (reader: CopyReader | null): Store => ({
   positions: reader?.positions ?? new Map(),
   counts: async () => (await reader?.counts()) ?? [],

@@ -1,10 +1,10 @@
-/** The reasons for the end of a sync, by exit code. */
+/** The errors and the exit codes of a sync. */
 
 /** The exit codes of `sync`. */
 export const exitCodes = {
   /** The copy is in step, or a watch was stopped. */
   inStep: 0,
-  /** The copy cannot be written, or another error. */
+  /** The copy cannot be written, or another error occurred. */
   failed: 1,
   /** The command was used wrongly. */
   usage: 2,
@@ -16,9 +16,9 @@ export const exitCodes = {
   differs: 5,
   /** Another sync uses the copy. */
   inUse: 6,
-  /** The copy is not read to its end (`--status`). */
+  /** A list of the copy was not read to its end (`--status`). */
   unfinished: 7,
-  /** Stopped by a signal before the copy was in step. */
+  /** A signal stopped the sync before the copy was in step. */
   interrupted: 130,
 } as const
 
@@ -36,10 +36,10 @@ export class SyncError extends Error {
   }
 }
 
-/** Makes the error of a sync whose copy another sync has taken over. */
+/** Returns the error of a sync whose copy another sync has taken over. */
 export const takenOver = (): SyncError =>
   new SyncError(exitCodes.inUse, 'Another sync has opened this copy, so this one stops. Run one sync for each copy.')
 
-/** Makes the error of a sync whose copy another sync uses. @param other the other sync, as the start of a sentence */
+/** Returns the error of a sync whose copy another sync uses. @param other the other sync, as the start of a sentence */
 export const inUse = (other: string): SyncError =>
   new SyncError(exitCodes.inUse, `${other} syncs to this copy already. Stop it first, or wait until it has ended.`)

@@ -1,13 +1,15 @@
 /** The events that a sync reports to the person or the script that runs it. */
 import type { TenantListName } from '#client'
 
-/** An event. With `--json` each is a line. */
+/** An event. With `--json`, each event is printed as one line. */
 export type SyncEvent =
-  /** The sync begins; `resumed` when the copy has a checkpoint. */
+  /** The sync begins; `resumed` is true when the copy already has a checkpoint. */
   | { event: 'start'; url: string; to: string; resumed: boolean }
-  /** The service of the copy has this address now. */
+  /** The service of the copy has moved from the address `from` to the address `url`. */
   | { event: 'moved'; from: string; url: string }
-  /** Part of a list was read from its beginning; `total` is null when the service does not count the list. */
+  /**
+   * A part of a list that is read from its beginning was stored; `total` is null when the number of records is unknown.
+   */
   | {
       event: 'progress'
       tenant: number
@@ -19,19 +21,22 @@ export type SyncEvent =
     }
   /** The sync waits. */
   | { event: 'wait'; seconds: number; reason: string }
-  /** All lists are read again from their beginning (docs/guides/keeping-in-step.md). */
+  /** The sync begins to read all lists again from their beginning (docs/guides/keeping-in-step.md). */
   | { event: 'full_pass'; reason: string }
   /** A tenant was dropped with its records: it was deleted, or the token is not authorised for it any more. */
   | { event: 'left'; tenant: number }
-  /** The token lacks the permission for a list. */
+  /** The sync skips a list, because the token lacks the permission. */
   | { event: 'skipped'; list: TenantListName; message: string }
-  /** The service does not name the lists that changed: each round reads all lists. */
+  /** The service cannot say which lists have changed, so each round reads all lists. */
   | { event: 'no_changes'; message: string }
-  /** A webhook of the token gets no events. */
+  /** A webhook of the token receives no events. */
   | { event: 'webhook'; url: string; state: 'failing' | 'paused'; since: string | null }
   /** A round is complete. */
   | { event: 'in_step'; server_time: string; tenants: number; received: number; removed: number; seconds: number }
-  /** A dry run has found a list that a sync would read to its end; `count` leaves out what an earlier run has read. */
+  /**
+   * A dry run has found a list that a sync would read to its end. `count` does not include the records that an earlier
+   * run has read.
+   */
   | { event: 'would_read'; tenant: number; list: TenantListName; count: number }
   /** A dry run is complete. */
   | { event: 'dry_run'; tenants: number; received: number; removed: number }
@@ -50,9 +55,11 @@ export type SyncEvent =
     }
   /** All lists match the service. */
   | { event: 'verified'; server_time: string; records: number; seconds: number }
-  /** The source of a copy; `server_time` is the earliest bound of its lists. */
+  /** The service and the place of a copy; `server_time` is the earliest bound of the copy's lists. */
   | { event: 'copy'; url: string; to: string; tenants: number; server_time: string | null; age_seconds: number | null }
-  /** The records that a copy holds of a list of a tenant, and their bound. */
+  /**
+   * The number of records of one list of one tenant in the copy, and the time up to which this list has all changes.
+   */
   | {
       event: 'list'
       tenant: number
@@ -63,16 +70,16 @@ export type SyncEvent =
     }
   /** A round of a watch failed; the watch continues with the next round. */
   | { event: 'failed'; message: string; request_id: string | null }
-  /** The sync was stopped by a signal, at a checkpoint. */
+  /** A signal stopped the sync at a checkpoint. */
   | { event: 'stopped' }
   /** The sync ends with this exit code. */
   | { event: 'error'; code: number; message: string; request_id: string | null }
 
 /**
- * The list is in step up to its bound; or is being read from its beginning; or is unchanged because the
- * permission is missing.
+ * `in_step`: the list is in step up to its bound. `reading`: the list is being read from its beginning. `refused`: the
+ * list stays unchanged, because the token lacks the permission.
  */
 export type ListStatus = 'in_step' | 'reading' | 'refused'
 
-/** Returns whether an event goes to the standard error. */
+/** Returns whether an event is printed on the standard error. */
 export const isError = ({ event }: SyncEvent): boolean => event === 'error' || event === 'failed'

@@ -1,12 +1,12 @@
 /**
- * The times at which bulk exports may begin: a service may have none, and each token may begin only some of them in an
- * hour.
+ * Records when the next bulk export may begin: a service can have no exports, and limits the number of exports per
+ * token and hour.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** The exports of a service, as far as they are known. */
+/** Whether the service has bulk exports, and when the next one may begin. */
 export class ExportAvailability {
-  /** True when the service has them. */
+  /** True until the service answers that it has no exports. */
   available = true
   private allowedAt = 0
 
@@ -15,9 +15,9 @@ export class ExportAvailability {
     return Math.max(0, (this.allowedAt - performance.now()) / 1000)
   }
 
-  /** Records that the service refused one. @param seconds after which it may be tried again */
+  /** Records that the service refused an export. @param seconds the time after which an export may be tried again */
   refuse(seconds: number): void {
-    // A timer is limited to 2^31 milliseconds.
+    // Node's timers accept at most 2^31 milliseconds.
     this.allowedAt = performance.now() + Math.min(seconds, 86_400) * 1000
   }
 

@@ -1,6 +1,6 @@
 /**
- * Begins a full pass: all lists are read from their beginning, and then records that are no longer in them are
- * deleted.
+ * Begins a full pass: the sync reads all lists from their beginning, and then deletes records that are no longer in the
+ * lists.
  */
 import { tenantListNames } from '#client'
 import { restartList, type TenantState, tenantKey } from './checkpoint.ts'
@@ -8,14 +8,14 @@ import { isGone } from './service-error.ts'
 import type { Sync } from './sync.ts'
 
 /**
- * Resets the checkpoint in one commit. The records stay until the pass over their list is done.
+ * Resets the checkpoint in one commit. The records of a list stay until the pass over this list is complete.
  *
- * @param reason why, as a sentence; null for the first pass of a copy
+ * @param reason the reason as a sentence; null for the first pass of a copy
  */
 export async function beginFullPass(sync: Sync, reason: string | null): Promise<void> {
   const { checkpoint, source, store, report } = sync
   if (reason !== null) report({ event: 'full_pass', reason })
-  // The epoch is read first: when it grows after this read, the next round notices it.
+  // Reads the epoch before the lists, so that the next round notices when the epoch grows in between.
   const { serviceId = null, epoch = null } = (await readIdentity(sync)) ?? {}
   const { serverTime } = await source.firstTenants()
   const positions = new Map<string, unknown>(
@@ -32,7 +32,7 @@ export async function beginFullPass(sync: Sync, reason: string | null): Promise<
   await store.commit([], positions)
 }
 
-/** Drops tenants that only a damaged copy has: the checkpoint does not know them. */
+/** Drops tenants that the copy has but the checkpoint does not: such tenants exist only in a damaged copy. */
 export async function dropUnknownTenants({ checkpoint, store }: Sync): Promise<void> {
   const found = new Set((await store.counts()).map(({ tenantId }) => tenantId))
   const unknown = [...found].filter(tenantId => !checkpoint.tenants.has(tenantId))
@@ -42,13 +42,13 @@ export async function dropUnknownTenants({ checkpoint, store }: Sync): Promise<v
   )
 }
 
-/** Reads the identity of the service, which any tenant of the token reports; null for a token without tenants. */
+/** Reads the id and the epoch of the service through any tenant of the token; null for a token without tenants. */
 export async function readIdentity({ source }: Pick<Sync, 'source'>) {
   for (const { id } of (await source.firstTenants()).records) {
     try {
       return await source.readIdentity(id)
     } catch (error) {
-      // The tenant has just left the token's scope.
+      // The token has just lost access to this tenant, so the next tenant is tried.
       if (!isGone(error)) throw error
     }
   }

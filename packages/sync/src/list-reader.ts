@@ -10,17 +10,17 @@ import type { ListPage } from './source.ts'
 import type { Change, StoredRecord } from './store.ts'
 import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 
-/** Lists of up to this many records are read by pages: the number of exports in an hour is limited. */
+/** The maximum number of records that are read by pages. An export would use up one of the few exports per hour. */
 const smallList = 1_000
 
-/** Records that pages give in a second, at 120 pages of 50 records a minute. */
+/** The number of records that pages return per second, at 120 pages of 50 records per minute. */
 const pageRate = 100
 
 /** The wait before an export is tried again if the answer has no `Retry-After`, in seconds. */
 const defaultDelay = 60
 
 /**
- * Reads a list up to all records that existed when the call began.
+ * Reads a list until the copy has all records that existed when the call began.
  *
  * @throws VoucherGatewayError when the service refuses the list
  */
@@ -39,8 +39,9 @@ export async function readList(sync: Sync, tenantId: number, list: TenantListNam
     const { bound } = checkpoint.list(tenantId, list)
     if (bound === null) continue
     if (before.bound === null) result.beganAnew = true
-    // A reading that an earlier run began ends at an instant of that run, so this run reads again from that instant.
-    // Before a sweep, the changes during the pass are read, so that their records are not swept.
+    // A reading that an earlier run began is complete only up to a time of that run, so this run reads the changes
+    // since that time. Before a sweep, the changes during the pass are read, so that the sweep does not delete changed
+    // records.
     const isComplete = before.bound === null ? before.pass === 1 && bound >= result.serverTime : before.reading === null
     if (isComplete) break
   }
@@ -50,22 +51,22 @@ export async function readList(sync: Sync, tenantId: number, list: TenantListNam
   await store.commit([{ kind: 'sweep', list, tenantId, pass: state.pass }], swept)
 }
 
-/** A part of a list's reading: one request for the rest of it, or for its first page. */
+/** A part of the reading of a list: one request for the first page, or for all records after the position. */
 interface Part {
   sync: Sync
   tenantId: number
   list: TenantListName
-  /** The number of records; null when it is not known. */
+  /** The number of records of the list; null when unknown. */
   total: number | null
   result: RoundResult
 }
 
-/** Reads from the beginning, the cursor or the bound to the end of the list, or until the service stops. */
+/** Reads from the beginning, the cursor or the bound to the end of the list, or until the export breaks off. */
 async function readToEnd(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   const state = sync.checkpoint.list(tenantId, list)
   const part = { sync, tenantId, list, total: null, result }
   if (state.bound !== null) return readPages(part, false)
-  // The first page shows whether the list is longer, and so worth counting.
+  // Reads the first page before the count, because a list of one page needs no count.
   if (state.reading === null) return readPages(part, true)
   const total = await sync.source.count(tenantId, list)
   return mayExport(sync, total - state.reading.received)
@@ -98,16 +99,16 @@ async function readExport(part: Part): Promise<void> {
     for await (const page of parts) await write(part, 'export', page)
   } catch (error) {
     const code = codeOf(error)
-    // A proxy that has no exports may answer 403. When the token lost the permission, the next page of v1 fails with
-    // that error.
+    // A proxy that blocks exports may answer 403. If the token has lost the permission instead, the next page of v1
+    // fails with the same error.
     if (isGone(error) && (await fetchTenantAccess(sync, tenantId))) exports.available = false
     else if (code === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
-    // An export whose last line is missing resumes from its last cursor.
+    // An export without its last line is not complete, and resumes from its last cursor.
     else if (code !== 'EXPORT_INCOMPLETE') await restartOnUnknownCursor(part, error)
   }
 }
 
-/** Writes a page and the position in the list, in one commit. */
+/** Writes a page and the new position in one commit, and reports the progress. */
 async function write({ sync, tenantId, list, total, result }: Part, via: ListReading['via'], page: ListPage) {
   const { checkpoint, store, stop, report } = sync
   const { records } = page
@@ -124,7 +125,7 @@ async function write({ sync, tenantId, list, total, result }: Part, via: ListRea
   stop.throwIfAborted()
 }
 
-/** Waits until the next export may begin. */
+/** Waits until the next export may begin, and reports the wait. */
 async function waitForExport({ exports, report, stop }: Sync): Promise<void> {
   const seconds = Math.ceil(exports.delay())
   if (seconds === 0) return
@@ -133,7 +134,7 @@ async function waitForExport({ exports, report, stop }: Sync): Promise<void> {
 }
 
 /**
- * Reads a whole list without its checkpoint. A record can come twice.
+ * Yields all records of a list, without use of its checkpoint. A record can appear twice.
  *
  * @throws VoucherGatewayError when the service refuses the list
  */
@@ -163,7 +164,7 @@ export async function* readWholeList(
   yield* read(source.pages(tenantId, list, {}))
 }
 
-/** Restarts the read when the service does not accept its cursor any more. @throws any other error */
+/** Restarts the reading when the service no longer accepts the cursor. @throws any other error */
 async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unknown): Promise<void> {
   const { checkpoint, store } = sync
   const state = checkpoint.list(tenantId, list)
@@ -172,19 +173,19 @@ async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unk
   await store.commit([], checkpoint.setList(tenantId, list, restarted))
 }
 
-/** Returns the state after a page or a part of an export. */
+/** Returns the state of the list after a page of v1 or a chunk of an export. */
 function advance(state: ListState, via: ListReading['via'], { records, cursor, serverTime }: ListPage): ListState {
-  // An export cannot continue pages and starts from the beginning; pages can continue an export.
+  // An export cannot continue from the cursor of a page, so it starts from the beginning. Pages can continue an export.
   const reading = via === 'export' && state.reading?.via === 'pages' ? null : state.reading
   const until = reading?.until ?? serverTime
   if (cursor === null) return { ...state, refused: false, bound: until, reading: null }
   const received = (reading?.received ?? 0) + records.length
-  // The list is ordered by this time, and records without a time come first.
+  // The list is ordered by `updated_at`, and records without this time come first.
   const newest = records.at(-1)?.updatedAt ?? reading?.newest ?? null
   return { ...state, refused: false, reading: { via, cursor, until, newest, received } }
 }
 
-/** Returns whether an export reads this number of records sooner than pages. */
+/** Returns whether an export, with its wait, reads this number of records in less time than pages. */
 function mayExport({ exports }: Sync, left: number): boolean {
   return exports.available && left > smallList && exports.delay() < left / pageRate
 }
