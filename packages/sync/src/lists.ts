@@ -1,4 +1,4 @@
-/** The lists that a copy holds, and their names in paths, in removals and in messages. */
+/** The lists of a copy, and their names in paths, in removals and in messages. */
 import { type RemovalResource, type TenantListName, tenantListNames, tenantLists } from '#client'
 
 /** The name of a list: the last segment of its export path. */
@@ -7,7 +7,7 @@ export type ListName = 'tenants' | TenantListName
 /** All lists; the lists of a tenant are in the order in which a round reads them. */
 export const listNames: readonly ListName[] = ['tenants', ...tenantListNames]
 
-/** Returns the resource of a list's records in GraphQL removals. */
+/** Returns the `resource` that GraphQL removals use for a list. */
 export const removalResourceOf = (list: ListName): RemovalResource =>
   list === 'tenants' ? 'TENANT' : tenantLists[list].removal
 
@@ -20,5 +20,5 @@ export function describeCount(count: number, list: ListName): string {
   return `${count.toLocaleString('en')} ${count === 1 ? title.slice(0, -1) : title}`
 }
 
-/** The table of a list in a database. */
+/** Returns the name of a list's table in a database. */
 export const tableOf = (list: ListName): string => list.replaceAll('-', '_')

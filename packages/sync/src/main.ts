@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The program of the package: the command `sync` when no name is given, and `listen`. The service has both as commands of `voucher-gateway`. */
+/**
+ * The program of the package, with the default command `sync` and the command `listen`. The program `voucher-gateway`
+ * of the service also has both commands.
+ */
 import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { syncCommand } from './command.ts'
@@ -21,6 +24,6 @@ try {
     .parseAsync(process.argv.slice(isListen ? 3 : 2), { from: 'user' })
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
-  // Commander has printed the message. `--help` and `--version` end with exit code 0.
+  // Commander has already printed the message. It also throws after `--help` and `--version`, with exit code 0.
   process.exitCode = error.exitCode === 0 ? 0 : 2
 }

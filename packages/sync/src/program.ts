@@ -1,13 +1,13 @@
-/** Rules for all commands of a program: the program of this package, and the program of the service. */
+/** Behaviour that all commands share, in the program of this package and in the program of the service. */
 import type { Command } from 'commander'
 import { exitCodes } from './errors.ts'
 
-/** The exit code of a command whose reader has left, as a shell reports SIGPIPE: 128 + 13. */
+/** The exit code of a command whose output pipe was closed, as a shell reports SIGPIPE: 128 + 13. */
 const readerLeft = 141
 
 /**
- * Ends the process when its output cannot be written, with exit code 1 and the reason. When the reader of a pipe has left
- * (`sync --json | head -1`), it ends without a message and with exit code 141.
+ * Ends the process with exit code 1 and the reason when its output cannot be written. When the reader has closed the
+ * pipe (`sync --json | head -1`), the process ends without a message and with exit code 141.
  */
 export function endWithOutput(): void {
   const end = ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? readerLeft : exitCodes.failed)
@@ -19,8 +19,8 @@ export function endWithOutput(): void {
 }
 
 /**
- * Makes a command and its subcommands report an unknown option before a missing option, so that `--too` is not answered by
- * the lack of `--to`.
+ * Makes a command and its subcommands report an unknown option before a missing option, so that the error for `--too`
+ * names `--too`, not the missing `--to`.
  */
 export function requireOptionsLast(command: Command): void {
   for (const option of command.options.filter(({ mandatory }) => mandatory)) {

@@ -1,11 +1,14 @@
-/** Reports on a terminal: sentences, and a bar below them while a list is read from its beginning. */
+/**
+ * Reports the events of a sync on a terminal as sentences, with a progress bar below while a list is read from its
+ * beginning.
+ */
 import { Presets, SingleBar } from 'cli-progress'
 import { listTitle } from './lists.ts'
 import { createRateMeter } from './reading-rate.ts'
 import { printSentence, type ReportEvent } from './report.ts'
 import { formatSeconds } from './sentence.ts'
 
-/** Creates the report of a terminal. */
+/** Creates a function that prints events, and redraws the progress bar. */
 export function createTerminalReport(): ReportEvent {
   const rateOf = createRateMeter()
   let bar: SingleBar | null = null
@@ -17,7 +20,7 @@ export function createTerminalReport(): ReportEvent {
       printSentence(event, rate)
       return
     }
-    // The first page, before the list is counted.
+    // The number of records is unknown until the first page is stored.
     if (event.total === null) return
     const payload = {
       what: `tenant ${event.tenant}, ${listTitle(event.list)}`,
@@ -29,13 +32,13 @@ export function createTerminalReport(): ReportEvent {
       bar = new SingleBar(
         {
           stream: process.stderr,
-          // A terminal cuts a text that is longer than its line. So the bar comes last, with the width that the words
-          // leave.
+          // A text that is longer than the line would be cut, so the bar comes last and takes only the width that is
+          // left.
           format: '{what} {percentage}% | {value}/{total} | {rate}/s | {left} {bar}',
           barsize: Math.max(0, Math.min(40, (process.stderr.columns || 80) - 70)),
           clearOnComplete: true,
           hideCursor: true,
-          // A signal stops the sync at a checkpoint, and then the bar.
+          // The bar does not handle signals. After a signal the sync stops at a checkpoint, and then removes the bar.
           gracefulExit: false,
         },
         Presets.shades_classic,

@@ -3,15 +3,17 @@ import type { SyncEvent } from './event.ts'
 /** The speed at which a list is read. */
 export interface ReadingRate {
   recordsPerSecond: number
-  /** Null: the list is not counted. */
+  /** Null when the number of records of the list is unknown. */
   secondsLeft: number | null
 }
 
-/** Creates a function that measures the rate of the list that is being read, from the first event about it in this run. */
+/**
+ * Creates a function that measures how fast the current list is read, since the first event of this list in this run.
+ */
 export function createRateMeter() {
   let start = { key: '', at: 0, received: 0 }
 
-  /** Returns the rate after an event; null when it is not known yet. */
+  /** Returns the rate after an event; null before the second event of a list. */
   return ({ tenant, list, received, total }: SyncEvent & { event: 'progress' }): ReadingRate | null => {
     const key = `${tenant} ${list}`
     if (key !== start.key) start = { key, at: performance.now(), received }

@@ -1,4 +1,4 @@
-/** Applies the removals of a tenant: the records that left its lists. */
+/** Deletes the records that left the lists of a tenant from the copy. */
 import { type Removal, type TenantListName, tenantListNames } from '#client'
 import { hasBegun, restartList, type TenantState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
@@ -7,20 +7,27 @@ import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from '
 import type { Change } from './store.ts'
 import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 
-/** The outcome of a tenant's removals: applied, the token lost the tenant, or all lists have to be read again. */
+/**
+ * The outcome of reading the removals of a tenant. `applied`: the removed records were deleted from the copy. `gone`:
+ * the token lost the tenant. `full pass`: all lists must be read again.
+ */
 type RemovalOutcome = 'applied' | 'gone' | 'full pass'
 
-/** The maximum number of restarts while removals are read: the cursor and the permission can each be lost twice. */
+/**
+ * The maximum number of restarts of one reading of removals. The service can refuse a cursor or a permission more than
+ * once.
+ */
 const maxRestarts = 3
 
-/** Reads the removals of a tenant since its bound. */
+/** Reads the removals of a tenant since the bound in the checkpoint, and applies them to the copy. */
 export async function readRemovals(sync: Sync, tenantId: number, result: RoundResult): Promise<RemovalOutcome> {
   const { checkpoint } = sync
   for (let restarts = 0; ; ) {
     const { reading } = checkpoint.tenant(tenantId).removals
     try {
       const outcome = await readPages(sync, tenantId, result)
-      // A reading that an earlier run began ends at an instant of that run, so this run reads again from that instant.
+      // A reading that an earlier run began is complete only up to a time of that run, so this run reads the removals
+      // since that time.
       if (outcome !== 'applied' || reading === null || !checkpoint.tenants.has(tenantId)) return outcome
     } catch (error) {
       if (needsFullPass(error)) return 'full pass'
@@ -35,8 +42,8 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
 }
 
 /**
- * Returns whether the token may read the tenant at all. Only an error in a GraphQL answer means that the token may not:
- * a copy must not drop a tenant because of a 404 or 403 of a proxy whose service is down.
+ * Returns whether the token may read the tenant. False only for an error in a GraphQL answer: when the service is down,
+ * a proxy may answer 404 or 403, and the copy must not drop the tenant because of such an answer.
  *
  * @throws SyncError when something else than the service answers
  */
@@ -52,7 +59,7 @@ export async function fetchTenantAccess({ source }: Sync, tenantId: number): Pro
   }
 }
 
-/** The lists of a tenant whose records a copy may hold, and whose removals it must not miss. */
+/** Returns the lists of a tenant whose records the copy can contain, and whose removals the sync must not miss. */
 const keptLists = ({ lists }: TenantState): TenantListName[] =>
   tenantListNames.filter(list => lists[list] !== undefined && hasBegun(lists[list]) && !lists[list].refused)
 
@@ -82,13 +89,13 @@ async function readPages(sync: Sync, tenantId: number, result: RoundResult): Pro
   return 'applied'
 }
 
-/** Makes the next reading begin at the bound, because the service does not know the cursor any more. */
+/** Lets the next reading begin at the bound, because the service no longer knows the cursor. */
 async function restartRemovals({ checkpoint, store }: Sync, tenantId: number): Promise<void> {
   const { removals, ...state } = checkpoint.tenant(tenantId)
   await store.commit([], checkpoint.setTenant(tenantId, { ...state, removals: { ...removals, reading: null } }))
 }
 
-/** Makes changes of removals: one change for each list. */
+/** Converts removals to changes of the copy, one change per list. */
 function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Removal[]): Change[] {
   const changes: Change[] = []
   for (const list of tenantListNames) {

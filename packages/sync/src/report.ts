@@ -1,4 +1,4 @@
-/** Reports events: as lines of JSON, or as sentences. */
+/** Prints the events of a sync as lines of JSON or as sentences. */
 import { isError, type SyncEvent } from './event.ts'
 import { createRateMeter, type ReadingRate } from './reading-rate.ts'
 import { escapeControls, sentenceOf } from './sentence.ts'
@@ -7,8 +7,8 @@ import { escapeControls, sentenceOf } from './sentence.ts'
 export type ReportEvent = (event: SyncEvent) => void
 
 /**
- * Returns a function that decides whether to report an event: progress of a list at most once per interval and when the
- * list is done; every other event always.
+ * Creates a function that decides whether to report an event. The progress of a list is reported at most once per
+ * interval, and when the list is complete. All other events are always reported.
  *
  * @param interval in milliseconds
  */
@@ -22,7 +22,7 @@ function createThrottle(interval: number): (event: SyncEvent) => boolean {
   }
 }
 
-/** Reports each event as a line of JSON on the standard output. */
+/** Creates a function that prints each event as a line of JSON on the standard output. */
 export function createJsonReport(): ReportEvent {
   const isDue = createThrottle(1_000)
   return event => {
@@ -37,7 +37,7 @@ export const onlyErrors =
     if (isError(event)) report(event)
   }
 
-/** Reports events as sentences: the output of a program that is not on a terminal. */
+/** Creates a function that prints events as sentences. Used when the output is not a terminal. */
 export function createLineReport(): ReportEvent {
   const rateOf = createRateMeter()
   const isDue = createThrottle(5_000)
@@ -47,7 +47,7 @@ export function createLineReport(): ReportEvent {
   }
 }
 
-/** Prints an event as a sentence. */
+/** Prints an event as a sentence, on the standard output or the standard error. */
 export function printSentence(event: SyncEvent, rate: ReadingRate | null): void {
   const print = isError(event) ? console.error : console.log
   print(sentenceOf(event, rate))

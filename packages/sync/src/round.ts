@@ -1,6 +1,6 @@
 /**
  * One round of the recipe in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each
- * tenant. After the first round, a round reads only changes since the last round.
+ * tenant. After the first round, each round reads only the changes since the round before.
  */
 import { type TenantListName, tenantListNames } from '#client'
 import { everything, planRound, type RoundPlan } from './changes.ts'
@@ -14,9 +14,9 @@ import type { Change } from './store.ts'
 import { isListSelected, isSelected, noteServerTime, type RoundResult, type Sync, selectedTenants } from './sync.ts'
 
 /**
- * Brings the copy in step with all that changed before the round.
+ * Applies all changes that the service published before the round to the copy.
  *
- * @throws VoucherGatewayError, or the stop signal's reason: the copy is then at its last checkpoint
+ * @throws VoucherGatewayError, or the reason of the stop signal. The copy then stays at its last checkpoint.
  */
 export async function runRound(sync: Sync): Promise<RoundResult> {
   const { checkpoint, store, selection, lacking } = sync
@@ -55,18 +55,18 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
     const changes = { ...due.position, after: result.serverTime, known: checkpoint.tenants.size }
     await store.commit([], checkpoint.setCopy({ ...checkpoint.copy, changes }))
   }
-  // Even after a round that read nothing: a killed round may have left its commits unpublished.
+  // Publishes even after a round that read nothing, because a killed round may have left unpublished commits.
   await store.publish()
   return result
 }
 
-/** The position of a copy is written at this interval while nothing changes, in milliseconds. */
+/** While nothing changes, the position of the copy is written at this interval, in milliseconds. */
 const positionInterval = 20_000
 
 const isRecent = ({ checkpoint }: Sync, { serverTime }: RoundResult) =>
   Date.parse(serverTime) - Date.parse(checkpoint.copy?.changes?.after ?? '') < positionInterval
 
-/** Step 1: drops the records that left the lists. @returns whether a full pass has begun */
+/** Step 1: deletes the records that left the lists of each tenant. @returns whether a full pass has begun */
 async function applyRemovals(sync: Sync, due: RoundPlan, result: RoundResult): Promise<boolean> {
   for (const tenantId of selectedTenants(sync)) {
     if (!sync.checkpoint.tenants.has(tenantId) || !due.removals(tenantId)) continue
@@ -81,8 +81,8 @@ async function applyRemovals(sync: Sync, due: RoundPlan, result: RoundResult): P
 }
 
 /**
- * Step 2: reads the whole list of tenants, because a new grant of a tenant does not change the tenant's record. A
- * tenant that is absent is not dropped: it may have changed while the list was read.
+ * Step 2: reads the whole list of tenants, because a new grant of a tenant does not change the tenant's record. Does
+ * not drop a tenant that the list lacks: a tenant that changes during the reading can be missing.
  */
 async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
   const { checkpoint, source, store } = sync
@@ -95,13 +95,14 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
     const added = selected.filter(({ id }) => !checkpoint.tenants.has(id))
     const positions = new Map<string, unknown>()
     for (const { id } of added) {
-      // Resets all lists in one commit: if the sync stops before it reads them, the copy shows that it is not in step.
+      // Resets all lists in one commit, so that the copy does not count as in step if the sync stops before it reads
+      // the lists.
       const lists = tenantListNames.filter(list => isListSelected(sync, list)).map(list => [list, newListState])
       const state: TenantState = { removals: { bound, reading: null }, lists: Object.fromEntries(lists) }
       for (const [key, value] of checkpoint.setTenant(id, state)) positions.set(key, value)
     }
     const changes: Change[] = [
-      // A copy whose checkpoint was damaged has records of a tenant that it does not know, some of which may be gone.
+      // After damage to the checkpoint, the copy may have records of this tenant that the service has already deleted.
       ...added.map(({ id }) => ({ kind: 'drop' as const, tenantId: id })),
       ...selected.map(record => ({
         kind: 'put' as const,
@@ -116,7 +117,10 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
   }
 }
 
-/** Step 3 for one list. When the token lacks the permission of the list, records this for the report. */
+/**
+ * Step 3 for one list: reads its changes. When the token lacks the permission for the list, adds the list to the result
+ * of the round.
+ */
 async function readOrSkip(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   try {
     await readList(sync, tenantId, list, result)
@@ -128,8 +132,8 @@ async function readOrSkip(sync: Sync, tenantId: number, list: TenantListName, re
 }
 
 /**
- * Keeps the records of a list that the token may not read any more: the list is read again when the token regains the
- * permission.
+ * Keeps the records of a list that the token may no longer read. When the token regains the permission, the list is
+ * read again.
  */
 async function refuse(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   const { checkpoint, store } = sync
@@ -149,8 +153,8 @@ async function dropTenant({ checkpoint, store, report }: Sync, tenantId: number)
 }
 
 /**
- * Resets unfinished passes over lists that are not selected now. A directory publishes at the end of a round, and
- * cannot sweep records that it has published in the same pass.
+ * Resets incomplete passes over lists that this sync does not select. A directory store publishes at the end of each
+ * round, and cannot sweep records that it has published in the same pass.
  */
 async function restartUnselected(sync: Sync): Promise<void> {
   const { checkpoint, store } = sync

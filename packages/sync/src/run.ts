@@ -18,27 +18,30 @@ import type { CopySelection, Sync } from './sync.ts'
 import { verifyCopy } from './verify.ts'
 import { reportWebhooks, WebhookWatch } from './webhooks.ts'
 
-/** The options of the command. */
+/** The options of the command `sync`. */
 export interface SyncOptions {
-  /** The address of the service; empty: `status` asks no service. */
+  /** The address of the service; empty for `status` without a service. */
   url: string
-  /** True when a plain `http://` address may lead to another machine; default: false. */
+  /** True when a plain `http://` address of another machine is allowed; default: false. */
   allowHttp?: boolean
-  /** Reads the token; called before each round, so that a token can be rotated while a watch runs. */
+  /** Reads the token. Called before each round, so that the user can replace the token while a watch runs. */
   readToken: () => Promise<string>
-  /** The target as the command names it, without a password. */
+  /** The target of the copy, as the user gave it, without a password. */
   to: string
   openStore: OpenStore
   /** Opens the copy read-only. */
   readCopy: ReadCopy
-  /** `verify` compares the copy when it is in step; `dry run` writes nothing; `status` reads the copy, and only the webhooks of the service. */
+  /**
+   * `verify` compares the copy with the service when the copy is in step. `dry run` writes nothing. `status` reads the
+   * copy, and from the service only the webhooks.
+   */
   task?: 'sync' | 'verify' | 'dry run' | 'status'
-  /** True when all lists are read again from their beginning. */
+  /** True when the user has requested a full pass: all lists are read again from their beginning. */
   full?: boolean
   selection: CopySelection
   /**
-   * Seconds from the start of a round to the start of the next; `follow`: often enough to copy each change within a
-   * second; null: the run ends as soon as the copy is in step.
+   * The seconds from the start of one round to the start of the next. `follow`: rounds are frequent enough to copy each
+   * change within a second. Null: the run ends as soon as the copy is in step.
    */
   watch: number | 'follow' | null
 }
@@ -63,7 +66,7 @@ export async function runSync(options: SyncOptions, report: ReportEvent, stop: A
   }
 }
 
-/** The time in which the service must answer `status`, in milliseconds. */
+/** The maximum time that `status` waits for the service, in milliseconds. */
 const statusTimeout = 3_000
 
 async function runStatus(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
@@ -79,8 +82,8 @@ async function runStatus(options: SyncOptions, report: ReportEvent, stop: AbortS
 }
 
 /**
- * Reports webhooks that do not work. Without an answer of the service it reports none: the status of the copy is
- * printed anyway.
+ * Reports the webhooks that are failing or paused. When the service does not answer, reports nothing, because `status`
+ * prints the status of the copy anyway.
  */
 async function reportWebhooksOnce(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<void> {
   const { url, allowHttp = false, readToken } = options
@@ -89,14 +92,15 @@ async function reportWebhooksOnce(options: SyncOptions, report: ReportEvent, sto
     const source = createSource({ url, allowHttp, token: await readToken(), stop: signal, report, maxAttempts: 1 })
     await reportWebhooks(source, report)
   } catch {
-    // There is no token or no answer, or the service has an earlier version.
+    // Without a token or an answer, or with an earlier version of the service, there is nothing to report.
   }
 }
 
 /**
  * Opens the copy.
  *
- * @throws SyncError that names the copy, because a refused connection could also be the connection to the service
+ * @throws SyncError that names the copy, because the message of a refused connection does not say whether the service
+ * or the database of the copy refused it
  */
 async function openCopy<Copy>(to: string, open: () => Promise<Copy>): Promise<Copy> {
   try {
@@ -117,11 +121,14 @@ async function openStore({ to, task, ...options }: SyncOptions) {
   }
 }
 
-/** Errors that neither the service nor the sync has made come from the files or the database of the copy. */
+/** All other errors come from the files or the database of the copy. */
 const toCopyError = (error: unknown, to: string): unknown =>
   error instanceof SyncError || codeOf(error) !== null ? error : new CopyError(to, 'written', error)
 
-/** The maximum pauses of a watch after a failed round, in seconds: for the copy, and when the service names the pause. */
+/**
+ * The maximum pauses of a watch after a failed round, in seconds. `copy`: while the copy cannot be opened. `service`:
+ * when the service sends `Retry-After`.
+ */
 const longestPause = { copy: 60, service: 900 }
 
 async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
@@ -167,14 +174,15 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
         }
       } catch (failure) {
         const error = stop.aborted ? failure : toCopyError(failure, to)
-        // A copy that was open once is opened again after any error: its lock may outlast an outage for some time.
+        // After the first success, opening the copy is tried again after any error, because after an outage the old
+        // lock may still exist for some time.
         const isOutage = copy === null || error instanceof CopyError
         if (stop.aborted || watch === null || !(isOutage || exitCodeOf(error) === exitCodes.unreachable)) throw error
         report({ event: 'failed', message: messageOf(error), request_id: requestIdOf(error) })
         isFollowing = false
         least = Math.min(Math.max(1, retryAfterOf(error) ?? 0), longestPause.service)
         if (isOutage) {
-          // After a commit with an unknown outcome, only the store has the checkpoint.
+          // After a commit whose outcome is unknown, only the checkpoint in the store is correct.
           await copy?.store.close().catch(() => {})
           copy = null
           least = Math.min(2 ** outages++, longestPause.copy)
@@ -190,7 +198,10 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
   }
 }
 
-/** Begins a full pass that the user requested. A copy without a checkpoint begins a full pass automatically. */
+/**
+ * Begins the full pass that the user requested. For a copy without a checkpoint, only drops unknown tenants, because
+ * its first round is a full pass anyway.
+ */
 async function beginRequestedFullPass(sync: Sync): Promise<void> {
   await dropUnknownTenants(sync)
   if (sync.checkpoint.copy) await beginFullPass(sync, 'it was asked for.')
@@ -199,14 +210,14 @@ async function beginRequestedFullPass(sync: Sync): Promise<void> {
 /**
  * Sends one request without retries, so that a wrong address is reported immediately.
  *
- * @throws SyncError when another server answers
+ * @throws SyncError when the server at the address is not the service
  */
 async function requireService(source: Source): Promise<void> {
   try {
     await source.firstTenants()
   } catch (error) {
     const code = codeOf(error) ?? ''
-    // The service is there. The round waits until the service answers.
+    // The service is there. Ignores the error, because the round itself waits until the service answers.
     if (['RATE_LIMITED', 'UNAVAILABLE'].includes(code)) return
     if (!['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'INVALID_RESPONSE'].includes(code)) throw error
     const message = `No voucher gateway answers at ${source.url}. Correct the address in --url. (${messageOf(error)})`
@@ -215,14 +226,14 @@ async function requireService(source: Source): Promise<void> {
 }
 
 /**
- * After a round that read lists from their beginning and took longer than this, another round runs; in milliseconds.
+ * When a round read lists from their beginning and took longer than this time, a second round follows; in milliseconds.
  */
 const longRound = 10_000
 
 /**
  * Runs a round, and another round after a long first pass, so that the copy is up to date.
  *
- * @param isQuiet true when a round that changed nothing is not reported
+ * @param isQuiet true when rounds that change nothing are not reported
  * @returns the lists that the token may not read
  */
 async function bringInStep(sync: Sync, started: number, isQuiet: boolean): Promise<string[]> {

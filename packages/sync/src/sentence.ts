@@ -1,15 +1,17 @@
-/** Events of a sync as sentences. */
+/** Converts the events of a sync to sentences. */
 import type { SyncEvent } from './event.ts'
 import { describeCount, listTitle } from './lists.ts'
 import type { ReadingRate } from './reading-rate.ts'
 
-/** Control characters, and characters that change the direction of text: a terminal would obey them. */
+/**
+ * Matches control characters, and characters that change the direction of text, because a terminal would execute them.
+ */
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
-/** Escapes control characters in JSON. */
+/** Escapes control characters, and characters that change the direction of text, in a text of JSON. */
 export const escapeControls = (json: string): string => json.replace(controls, escapeUnits)
 
-/** Escapes the characters in JSON at which some readers end a line, without the characters that JSON always escapes. */
+/** Escapes the characters that some readers treat as the end of a line. JSON itself escapes the other line ends. */
 export const escapeLineEnds = (json: string): string => json.replace(/[\u0085\u2028\u2029]/g, escapeUnits)
 
 const escapeUnits = (text: string) =>
@@ -20,17 +22,17 @@ const escapeUnits = (text: string) =>
 
 const format = (count: number) => count.toLocaleString('en')
 
-/** Returns an amount with its noun. */
+/** Returns a count with its noun. */
 const amount = (count: number, noun: string) => `${format(count)} ${noun}${count === 1 ? '' : 's'}`
 
-/** Returns seconds as a person writes them, such as `1 h 5 min`. */
+/** Returns a duration in seconds as text, such as `1 h 5 min`. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${Math.ceil(seconds)} s`
   const minutes = Math.round(seconds / 60)
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** Returns an event as a sentence, without control characters: parts of it come from the service. */
+/** Returns an event as a sentence, without control characters, because the service supplies parts of the text. */
 export const sentenceOf = (event: SyncEvent, rate: ReadingRate | null): string =>
   textOf(event, rate).replace(controls, ' ')
 
@@ -104,7 +106,7 @@ function textOf(event: SyncEvent, rate: ReadingRate | null): string {
 
 const statusTexts = { reading: 'not yet in step', refused: 'kept as they were: the token lacks the permission' }
 
-/** Returns the outcome of a comparison as a sentence. */
+/** Returns the result of the comparison of one list as a sentence. */
 export function describeComparison(event: SyncEvent & { event: 'compared' }): string {
   const { tenant, list, service, copy, missing, extra, different, examples } = event
   if (missing + extra + different === 0) return `Tenant ${tenant}: ${describeCount(copy, list)}, as in the service.`

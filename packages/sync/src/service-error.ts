@@ -1,33 +1,36 @@
-/** Interprets the errors of the service for a sync. */
+/** Classifies the errors of the service for a sync. */
 import { VoucherGatewayError } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
 import { describeUnusedProxy } from './unused-proxy.ts'
 
-/** Returns the code of an error of the service; null for another error. */
+/** Returns the code of a `VoucherGatewayError`; null for any other error. */
 export const codeOf = (error: unknown): string | null => (error instanceof VoucherGatewayError ? error.code : null)
 
-/** Returns whether the service has no such tenant or list for the token. */
+/** Returns whether the tenant or the list does not exist, or the token may not read it. */
 export const isGone = (error: unknown): boolean => ['NOT_FOUND', 'FORBIDDEN'].includes(codeOf(error) ?? '')
 
-/** Returns whether an error is one of a field in a GraphQL response. Only these errors have a code with status 200. */
+/** Returns whether an error is a field error of a GraphQL response: only a field error has status 200. */
 export const isOfGraphql = (error: unknown): boolean => error instanceof VoucherGatewayError && error.status === 200
 
-/** Returns whether the service does not know the cursor: v1 and exports name it `cursor`, GraphQL `after`. */
+/** Returns whether the service refused the cursor. The field is `cursor` in v1 and exports, and `after` in GraphQL. */
 export const isUnknownCursor = (error: unknown): boolean =>
   error instanceof VoucherGatewayError && ('cursor' in error.fieldErrors || 'after' in error.fieldErrors)
 
-/** Returns the delay that the service asks for before the next attempt, in seconds; null when it names none. */
+/** Returns the `Retry-After` of the service, in seconds; null without one. */
 export const retryAfterOf = (error: unknown): number | null =>
   error instanceof VoucherGatewayError ? (error.retryAfter ?? null) : null
 
-/** Returns whether the removals since the bound are no longer complete (docs/guides/keeping-in-step.md). */
+/** Returns whether the service no longer has all removals since the bound (docs/guides/keeping-in-step.md). */
 export const needsFullPass = (error: unknown): boolean => error instanceof VoucherGatewayError && error.needsFullPass
 
-/** Returns whether the service names no changes: it does not know the field, or does not trust the document. */
+/**
+ * Returns whether the service cannot answer `changes`, because it does not know the field or does not trust the
+ * document.
+ */
 export const lacksChangesQuery = (error: unknown): boolean =>
   ['GRAPHQL_VALIDATION_FAILED', 'DOCUMENT_NOT_TRUSTED'].includes(codeOf(error) ?? '')
 
-/** Returns the id under which the service's log has the failed request; null when there was none. */
+/** Returns the id of the failed request in the service's log; null when the error does not come from a request. */
 export const requestIdOf = (error: unknown): string | null =>
   error instanceof VoucherGatewayError ? (error.requestId ?? null) : null
 
@@ -41,10 +44,13 @@ export function messageOf(error: unknown): string {
   return [message, isUnanswered && describeUnusedProxy()].filter(Boolean).join(' ')
 }
 
-/** The token is not valid, or may not read the tenant or the list; or the service does not trust the client's documents. */
+/**
+ * The codes of errors that a person must solve: the token is invalid, or may not read the tenant or the list, or the
+ * service does not trust the client's documents.
+ */
 const deniedCodes = ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'DOCUMENT_NOT_TRUSTED']
 
-/** A correct client does not send such a request. */
+/** The codes of requests that a correct client never sends. */
 const clientErrorCodes = ['BAD_USER_INPUT', 'TOO_LARGE', 'METHOD_NOT_ALLOWED', 'UNSUPPORTED_MEDIA_TYPE']
 
 /** Returns the exit code of a command that ends with this error. */

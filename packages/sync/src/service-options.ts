@@ -1,4 +1,4 @@
-/** The options with the address and the token of a service, for all commands that read a service. */
+/** Defines the options for the address and the token of a service, which all commands that read a service share. */
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { exitCodes, SyncError } from './errors.ts'
@@ -10,7 +10,7 @@ export interface ServiceOptions {
   tenant: number[]
 }
 
-/** The variable that holds the token. */
+/** The environment variable that contains the token. */
 export const tokenVariable = 'VOUCHER_GATEWAY_TOKEN'
 
 /** The option `--url`. */
@@ -19,13 +19,13 @@ export const urlOption = () =>
     .env('VOUCHER_GATEWAY_URL')
     .argParser(readUrl)
 
-/** The option `--tenant`. @param purpose a verb in the imperative, which begins its description */
+/** The option `--tenant`. @param purpose the first words of the description, a verb in the imperative */
 export const tenantOption = (purpose: string) =>
   new Option('--tenant <id...>', `${purpose} these tenants`)
     .argParser(readTenants)
     .default([], 'all tenants of the token')
 
-/** The option `--list`. @param names the lists that it takes */
+/** The option `--list`. @param names the lists that the option accepts */
 export const listOption = <Name extends string>(purpose: string, names: readonly Name[]) =>
   new Option('--list <name...>', `${purpose} these lists: ${names.join(', ')}`)
     .argParser((text: string, earlier: Name[] = []) => {
@@ -53,7 +53,11 @@ function readTenants(text: string, earlier: number[] = []): number[] {
   return [...earlier, id]
 }
 
-/** Reads the token from a file, or else from its variable. @throws SyncError when there is no token */
+/**
+ * Reads the token from a file; without a file, from the environment variable.
+ *
+ * @throws SyncError when there is no token
+ */
 export async function readToken(file: string | undefined): Promise<string> {
   const token = file === undefined ? process.env[tokenVariable] : await readTokenFile(file)
   if (token?.trim()) return token.trim()
@@ -82,7 +86,7 @@ export function requireUrl(command: Command, { url, allowHttp }: ServiceOptions)
   )
 }
 
-/** Returns a signal that SIGINT or SIGTERM aborts. A second signal ends the process immediately. */
+/** Returns an abort signal that SIGINT or SIGTERM aborts. A second SIGINT or SIGTERM ends the process immediately. */
 export function stopBySignal(): AbortSignal {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

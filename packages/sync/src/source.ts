@@ -1,4 +1,4 @@
-/** Reads the service for a sync through the client, with the parts of each record that a sync needs. */
+/** Reads the service through the client, and returns the parts of each record that a sync needs. */
 import {
   type ListOptions,
   type Page,
@@ -12,10 +12,10 @@ import type { ReportEvent } from './report.ts'
 import { isGone } from './service-error.ts'
 import type { StoredRecord } from './store.ts'
 
-/** A page of a list, or a part of an export. */
+/** A page of a list, or a chunk of an export. */
 export interface ListPage {
   records: StoredRecord[]
-  /** Continues after this page; null at the end of the list. */
+  /** The cursor that continues after this page; null at the end of the list. */
   cursor: string | null
   serverTime: string
 }
@@ -27,9 +27,9 @@ interface SourceOptions {
   /** Ends waits and requests. */
   stop: AbortSignal
   report: ReportEvent
-  /** The maximum number of attempts before an error counts; default: the client's default. */
+  /** The maximum number of attempts of a request; default: the client's default. */
   maxAttempts?: number
-  /** True when a plain `http://` address may lead to another machine. */
+  /** True when a plain `http://` address of another machine is allowed. */
   allowHttp: boolean
 }
 
@@ -47,13 +47,13 @@ async function* convert(pages: AsyncIterable<Page<Listed>>): AsyncGenerator<List
   }
 }
 
-/** Reports why the client waits before it repeats a request. */
+/** Returns the reason, as a sentence, why the client waits before it repeats a request. */
 function waitReason(code: string): string {
   if (code === 'RATE_LIMITED') return 'because the request rate is exceeded'
   return code === 'UNAVAILABLE' ? 'because the service cannot answer now' : 'because the connection failed'
 }
 
-/** Creates the source of one round. */
+/** Creates the object with which one round reads the service. */
 export function createSource({ url, token, stop: signal, report, maxAttempts, allowHttp }: SourceOptions) {
   const client = new VoucherGateway({
     url,
@@ -80,11 +80,11 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     pages: (tenantId: number, list: TenantListName, from: ListOptions): AsyncIterable<ListPage> =>
       convert(client[tenantLists[list].list](tenantId, { ...from, signal }).pages()),
 
-    /** Reads a list by an export, from its beginning or after a cursor of an export. */
+    /** Reads a list through a bulk export, from its beginning or after a cursor of an export. */
     exportList: (tenantId: number, list: TenantListName, cursor?: string): AsyncIterable<ListPage> =>
       convert(client[tenantLists[list].export](tenantId, { cursor, signal }).pages()),
 
-    /** Reads the removals of a tenant since a bound; with a cursor, the removals after it. */
+    /** Reads the removals of a tenant since a bound; with a cursor, only the removals after the cursor. */
     removals: (tenantId: number, query: RemovalOptions) => client.removals(tenantId, { ...query, signal }).pages(),
 
     /** Reads which lists changed. */
@@ -93,10 +93,13 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     /** Reads the webhooks of the token. */
     webhooks: () => client.webhooks({ signal }),
 
-    /** Reads the id and the epoch of the service, which each tenant reports. */
+    /** Reads the id and the epoch of the service, which the service returns with each tenant. */
     readIdentity: (tenantId: number) => client.identity(tenantId, { signal }),
 
-    /** Returns whether the token may read the records of a resource, of a tenant that it may read. */
+    /**
+     * Returns whether the token has the permission for a resource, such as purchased vouchers, of a tenant that the
+     * token may read.
+     */
     async mayRead(tenantId: number, resource: RemovalResource): Promise<boolean> {
       try {
         await client
@@ -115,5 +118,5 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
   }
 }
 
-/** The service, as a round reads it. */
+/** The functions with which a round reads the service. */
 export type Source = ReturnType<typeof createSource>

@@ -1,4 +1,4 @@
-/** Reports the content of a copy without the service. */
+/** Reports what a copy contains, without requests to the service. */
 import { tenantListNames } from '#client'
 import { Checkpoint, type ListState, newListState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
@@ -9,8 +9,7 @@ import type { CopyReader } from './store.ts'
 /**
  * Reports the position, the age and the counts of a copy.
  *
- * @param to the place as messages name it
- * @param reader the copy; null when there is none
+ * @param to the target as messages show it @param reader the copy; null when there is no copy
  * @throws SyncError when there is no copy, or when the first pass has not ended
  */
 export async function reportStatus(to: string, reader: CopyReader | null, report: ReportEvent): Promise<void> {
@@ -21,7 +20,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
   const lists = [...tenants].flatMap(([tenant, { lists }]) =>
     tenantListNames.flatMap(list => {
       if (!lists[list]) return []
-      // A list that is in step only in the journal is not in step for a reader of the files.
+      // When only the journal has the latest records of a list, the list is not yet in step for a reader of the files.
       const found = (published.tenants.has(tenant) && published.tenant(tenant).lists[list]) || newListState
       const { state, bound } = statusOf(lists[list]).state === 'in_step' ? statusOf(found) : statusOf(lists[list])
       const records = counts.get(`${list} ${tenant}`) ?? 0
@@ -33,7 +32,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
     ...[...published.tenants.keys()].map(tenant => published.tenant(tenant).removals.bound),
     ...lists.flatMap(({ state, server_time: bound }) => (state === 'in_step' && bound !== null ? [bound] : [])),
   ]
-  // Bounds can be compared as texts.
+  // All bounds have the same format, so they can be compared as texts.
   const earliest = isFinished ? (bounds.sort()[0] ?? null) : null
   report({
     event: 'copy',

@@ -9,7 +9,10 @@ import { followChanges } from './follow.ts'
 import { type Attempt, Forwarder } from './forwarder.ts'
 import { keyOf } from './message.ts'
 
-/** The variable that holds the secret: the arguments of a process can be seen by all users of the machine. */
+/**
+ * The environment variable with the secret. The secret is not an argument, because all users of the machine can see the
+ * arguments of a process.
+ */
 const secretVariable = 'VOUCHER_GATEWAY_WEBHOOK_SECRET'
 
 interface Options extends service.ServiceOptions {
@@ -38,7 +41,7 @@ function describe({ type, tenant, problem, retryIn, status }: Attempt): string {
   return `${type} of tenant ${tenant}: ${problem}; tries again in ${retryIn} s.`
 }
 
-/** `listen`: posts each change to an address of the user's own, signed as a webhook is. */
+/** The command `listen`: posts each change to an address of the user, signed like a webhook. */
 export const listenCommand = new Command('listen')
   .description('Post the lists that change to a local address, as signed webhooks, without an address in the internet.')
   .addOption(service.urlOption())
@@ -81,7 +84,7 @@ type Print = (event: string, fields: object, sentence: string) => void
 
 async function listen(url: string, options: Options, stop: AbortSignal, print: Print): Promise<void> {
   const { forwardTo: to, state: file, allowHttp, tenant, list } = options
-  // Loaded here, because its schema would delay each start of the program.
+  // The module is loaded here, because parsing its schemas would delay each start of the program.
   const { createStateWriter, readState, toSelection } = await import('./state.ts')
   const selection = toSelection(tenant, list)
   const token = await service.readToken(options.tokenFile)

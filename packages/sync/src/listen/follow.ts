@@ -5,24 +5,31 @@ import { accessDelay } from '../changes.ts'
 import type { ListName } from '../lists.ts'
 import { needsFullPass } from '../service-error.ts'
 
-/** A time up to which all changes are known, with the epoch of the service and the access of the token at that time. */
+/**
+ * The time up to which `listen` has read all changes, with the epoch of the service and the access of the token at that
+ * time.
+ */
 export type Position = Pick<ListChanges, 'serverTime' | 'epoch' | 'access'>
 
 interface FollowOptions {
-  /** The position after which it follows changes; null for changes from now on. */
+  /** The position after which changes are read; null for changes from now on. */
   after: Position | null
   tenants: number[] | undefined
   lists: ListName[] | undefined
   signal: AbortSignal
 }
 
-/** Changes after the former changes; or, with a reason, all lists, each to be read from its beginning. */
+/**
+ * The changes since the previous result. With a reason, all lists: the receiver must read each list from its beginning.
+ */
 export interface Followed {
   changes: ListChanges
   wholeBecause: string | null
 }
 
-/** Returns why the changes after a position do not lead to all records, or null when they do. */
+/**
+ * Returns the reason, as a sentence, why the changes after a position are not complete; null when they are complete.
+ */
 function findGap(former: Position | null, { epoch, access }: Position): string | null {
   if (former === null || (former.epoch === epoch && former.access === access)) return null
   return former.epoch === epoch
@@ -31,10 +38,10 @@ function findGap(former: Position | null, { epoch, access }: Position): string |
 }
 
 /**
- * Reads changes until the signal ends it. It names all lists when the epoch or the access has changed, or the position
- * is too early.
+ * Yields changes until the signal is aborted. Yields all lists when the epoch or the access has changed, or when the
+ * position is too early.
  *
- * @param client repeats a request until it has an answer
+ * @param client a client that repeats each request until the service answers
  * @throws VoucherGatewayError when the service refuses the token, a tenant or a permission
  */
 export async function* followChanges(

@@ -4,13 +4,16 @@ import type { ListChanges } from '#client'
 import type { Position } from './follow.ts'
 import { createId, messageType, type Pending, sign, toBody } from './message.ts'
 
-/** The maximum number of messages under way. */
+/** The maximum number of messages that are posted at the same time. */
 const maxUnderWay = 10
 
-/** The minimum time between two messages of a list, and the maximum time between two attempts, in milliseconds. */
+/**
+ * `least` is the minimum time between two messages of a list, `longest` the maximum time between two attempts; in
+ * milliseconds.
+ */
 const interval = { least: 1_000, longest: 30_000 }
 
-/** The time that the receiver may take, in milliseconds. */
+/** The maximum time until the receiver must have answered, in milliseconds. */
 const timeout = 15_000
 
 /** An attempt to deliver a message. */
@@ -32,18 +35,18 @@ interface ForwarderOptions {
   to: string
   key: Buffer
   report: (attempt: Attempt) => void
-  /** Stores the position up to which all changes were accepted. */
+  /** Stores the position up to which the receiver has accepted all changes. */
   save: (position: Position) => void
 }
 
 /**
- * Posts the messages of a list in order, each after the former message was accepted; changes that come meanwhile make
- * one message.
+ * Posts the messages of a list in order, one at a time. Changes that arrive while a message waits are combined in one
+ * later message.
  */
 export class Forwarder {
   readonly #pending = new Map<string, Pending>()
   readonly #deliveries = new Set<Promise<void>>()
-  /** Each lane has one message under way. */
+  /** Each lane posts one message at a time. */
   readonly #lanes: Promise<void>[] = Array.from({ length: maxUnderWay }, () => Promise.resolve())
   #next = 0
   readonly #stop = new AbortController()
@@ -58,7 +61,11 @@ export class Forwarder {
     this.#position = position
   }
 
-  /** Takes the next changes of a watch. @param isWhole whether each list is to be read from its beginning */
+  /**
+   * Adds the next changes to the waiting messages.
+   *
+   * @param isWhole true when the receiver must read each list from its beginning
+   */
   add({ lists, serverTime, epoch, access }: ListChanges, isWhole: boolean): void {
     const since = isWhole ? null : (this.#position?.serverTime ?? serverTime)
     this.#position = { serverTime, epoch, access }
@@ -78,7 +85,7 @@ export class Forwarder {
     this.#save()
   }
 
-  /** Ends all attempts. Resolves when none is under way. */
+  /** Ends all attempts. Resolves when no attempt is running. */
   async end(): Promise<void> {
     this.#stop.abort()
     await Promise.all(this.#deliveries)
@@ -86,8 +93,8 @@ export class Forwarder {
   }
 
   /**
-   * Saves the position before the oldest message that waits, so that a restart sends it again. While a list is to be read from
-   * its beginning, the former position stays: it leads to all lists again.
+   * Saves the position of the oldest waiting message, so that a restart sends this message again. While a message waits
+   * whose list must be read from its beginning, the saved position stays, so that a restart sends all lists again.
    */
   #save(): void {
     if (this.#position === null) return
@@ -118,7 +125,7 @@ export class Forwarder {
         this.#save()
       }
       await pause(wait, undefined, { signal }).catch(() => {})
-      // A later change has made another message.
+      // A later change of the list has created another message.
       if (failures > 0 || pending.id !== sent.id) continue
       this.#pending.delete(key)
       return this.#save()

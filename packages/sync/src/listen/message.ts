@@ -1,19 +1,22 @@
-/** The messages that `listen` posts, signed by Standard Webhooks. */
+/** Creates and signs the messages that `listen` posts, by the specification Standard Webhooks. */
 import { createHmac, randomUUID } from 'node:crypto'
 import { tenantLists } from '#client'
 import type { ListName } from '../lists.ts'
 
-/** A list that changed, until its message is accepted. */
+/** A changed list whose message the receiver has not accepted yet. */
 export interface Pending {
   tenantId: number
   list: ListName
-  /** The receiver has the list up to this time; null when it must read the list from its beginning. */
+  /**
+   * The receiver has all changes of the list up to this time; null when the receiver must read the list from its
+   * beginning.
+   */
   since: string | null
-  /** The time up to which the message names the changes. */
+  /** The message includes all changes up to this time. */
   serverTime: string
   /**
-   * The number of the reading of all lists to which the message belongs. A message of an earlier reading does not end a
-   * later reading.
+   * Counts how often all lists had to be read from their beginning. When the receiver accepts a message with an earlier
+   * number, the list must still be read from its beginning.
    */
   pass: number
   /** The id of the message. A later change of the list gives the message another id. */
@@ -23,7 +26,7 @@ export interface Pending {
 /** Creates the id of a message. */
 export const createId = () => `msg_${randomUUID()}`
 
-/** Returns the key of a secret `whsec_…`; null when it is no secret of 24 to 64 bytes. */
+/** Returns the key of a secret `whsec_…`; null when the text is not a secret of 24 to 64 bytes. */
 export function keyOf(secret: string): Buffer | null {
   const [, text] = /^whsec_([A-Za-z\d+/]+={0,2})$/.exec(secret) ?? []
   const key = Buffer.from(text ?? '', 'base64')
@@ -48,7 +51,7 @@ export function toBody(pending: Pending, service: string): string {
   })
 }
 
-/** Returns the headers that sign a body now. */
+/** Returns the headers of a message, with a signature of the body and the current time. */
 export function sign(key: Buffer, id: string, body: string): Record<string, string> {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')

@@ -8,19 +8,19 @@ import { isMissing } from '../stores/own-file.ts'
 import { keyOf } from './message.ts'
 
 const stateSchema = z.object({
-  /** All changes up to this position were accepted. */
+  /** The receiver has accepted all changes up to this position. */
   position: z.object({ serverTime: z.iso.datetime(), epoch: z.number(), access: z.string() }),
   /** The tenants and the lists that `listen` follows; empty: all. */
   tenants: z.array(z.number()),
   lists: z.array(z.enum(listNames)),
-  /** The secret that `listen` has made; null: the user has given one. */
+  /** The secret that `listen` has generated; null when the user has given a secret. */
   secret: z
     .string()
     .refine(secret => keyOf(secret) !== null)
     .nullable(),
 })
 
-/** The state that a restart needs. */
+/** The state with which `listen` continues after a restart. */
 type ListenState = z.infer<typeof stateSchema>
 
 /** The tenants and the lists that `listen` follows; empty: all. */
@@ -34,7 +34,7 @@ function parseState(text: string): ListenState | undefined {
   }
 }
 
-/** Returns a selection in a form that can be compared. */
+/** Returns a selection with sorted tenants and lists, so that two equal selections have equal values. */
 export const toSelection = (tenants: Iterable<number>, lists: Iterable<ListName>): Selection => ({
   tenants: [...new Set(tenants)].sort((a, b) => a - b),
   lists: [...new Set(lists)].sort(),
@@ -66,10 +66,13 @@ export async function readState(file: string, selection: Selection): Promise<Lis
   )
 }
 
-/** Creates a writer of states, one after the other: the file has a whole state at each moment. */
+/**
+ * Creates a function that writes states to the file one after another. At each moment the file contains a complete
+ * state.
+ */
 export function createStateWriter(file: string) {
   let writing = Promise.resolve()
-  /** The latest state, until it is written. */
+  /** The latest state that is not written yet. */
   let waiting: ListenState | null = null
   let problem: unknown = null
 

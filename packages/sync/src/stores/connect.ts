@@ -3,18 +3,22 @@ import { connect as connectSocket } from 'node:net'
 import postgres from '#postgres'
 import { readDatabaseUrl } from './database-url.ts'
 
-/** One connection, which the driver opens again when it is lost. The driver returns counts and ids as numbers. */
+/** One connection, which the driver opens again after a loss. The driver returns values of type `bigint` as numbers. */
 export type Connection = postgres.Sql<{ bigint: number }>
 
-/** A copy's database, and whether sessions last between statements. */
+/** The database of a copy, and whether two statements run in the same session. */
 interface CopyDatabase {
   sql: Connection
-  /** True behind a pooler, which may run each statement in another session: nothing may be set or held in a session. */
+  /**
+   * True behind a pooler. A pooler may run each statement in another session, so session settings and session locks
+   * cannot be used.
+   */
   pooled: boolean
 }
 
 /**
- * Connects. A pooler is asked for nothing that it refuses, and is known by its process id, which is not the server's.
+ * Connects. Sends no settings that a pooler would refuse. Detects a pooler by its process id, which differs from the
+ * process id of the server.
  *
  * @param address a `postgres://` URL
  * @returns the connection; close it with `end()`
@@ -29,7 +33,7 @@ export async function connect(address: string): Promise<CopyDatabase> {
     throw error
   }
   await probe.end({ timeout: 1 })
-  // The path leads to no function or operator that others may create in the schema `public` of this database.
+  // The search path excludes the schema `public`, in which other users could create functions and operators.
   const connection = {
     statement_timeout: 0,
     default_transaction_isolation: 'read committed',
@@ -38,7 +42,7 @@ export async function connect(address: string): Promise<CopyDatabase> {
   return { sql: open(address, { connection }), pooled: false }
 }
 
-/** Makes a connection that opens when its first statement runs. */
+/** Creates a connection that opens when the first statement runs. */
 function open(
   address: string,
   options: { prepare?: false; connection?: Partial<postgres.ConnectionParameters> },
@@ -48,12 +52,12 @@ function open(
     ...place,
     prepare: options.prepare ?? prepare,
     max: 1,
-    // The session holds the lock of the copy.
+    // The session holds the lock of the copy, so the driver must not close it.
     max_lifetime: null,
     connect_timeout: 4,
-    // Ignored for a Unix socket, as libpq does.
+    // Like libpq, the driver ignores `sslmode` for a Unix socket.
     ssl: tls.mode === 'disable' || place.path !== undefined ? false : tls.mode === 'prefer' ? 'prefer' : tls.options,
-    // No pipelining. The driver's types lack both options.
+    // No pipelining. The type definitions of the driver lack both options.
     ...{ max_pipeline: 0, socket: () => openSocket(place) },
     onnotice: () => {},
     fetch_types: false,
@@ -62,10 +66,13 @@ function open(
   })
 }
 
-/** Opens a socket that fails when the server closes it: otherwise the driver would repeat a failed start endlessly. */
+/**
+ * Opens a socket that reports an error when the server closes it. Without this error, the driver would repeat a failed
+ * start endlessly.
+ */
 async function openSocket({ host, port, path }: { host: string; port: number; path?: string }) {
   const socket = path === undefined ? connectSocket(port, host) : connectSocket(path)
   socket.on('end', () => socket.destroy(new Error('The database has closed the connection.')))
-  // The driver checks the certificate against this name.
+  // The driver compares the name in the certificate with this host name.
   return Object.assign(socket, { host })
 }

@@ -1,19 +1,21 @@
 /**
- * Reads the address of a PostgreSQL database: a URL with the parameters of libpq, and with parameters that hosting
- * services add.
+ * Parses the URL of a PostgreSQL database, with the parameters of libpq and the parameters that hosting services add.
  */
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 
-/** The encryption of a connection; `prefer`: only when the server can encrypt. */
+/** The encryption of a connection; with `prefer`, the connection is encrypted only when the server supports it. */
 export interface Tls {
   mode: 'disable' | 'prefer' | 'require'
   options: ConnectionOptions
 }
 
-/** A URL that cannot be used. */
+/** Thrown for a URL that cannot be used. */
 export class DatabaseUrlError extends Error {
-  /** @param problems each follows the name of the option or variable: `must name one host` */
+  /**
+   * @param problems each text continues a sentence that begins with the name of the option or variable: `must name one
+   * host`
+   */
   constructor(readonly problems: readonly string[]) {
     super(problems.join('; '))
   }
@@ -30,10 +32,13 @@ const modes = new Map<string, Tls>([
   ...['verify-full', 'true', '1'].map(name => [name, { mode: 'require', options: {} }] as const),
 ])
 
-/** Parameters that name files, and the options of TLS that have their content. */
+/** The parameters that name files, and for each the TLS option that takes the content of the file. */
 const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key', sslcrl: 'crl' } as const
 
-/** Parameters that change nothing, because pools and time limits are ours, and parameters that are used with any value. */
+/**
+ * The parameters that are accepted with any value. Parameters for pools and time limits have no effect, because this
+ * program sets its own.
+ */
 const withAnyValue =
   'connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout sslnegotiation sslsni ' +
   'sslcompression ssl_max_protocol_version load_balance_hosts fallback_application_name krbsrvname gsslib gssdelegation ' +
@@ -44,7 +49,7 @@ const flag = [/^(true|false)$/, 'write true or false'] as const
 const tlsMode = [new RegExp(`^(${[...modes.keys()].join('|')})$`), 'write disable, require or verify-full'] as const
 const verifyFullRemedy = 'remove it, and set sslmode=verify-full, which also proves who the server is'
 
-/** Parameters that have a meaning, or none, for some values, and what to do about other values. */
+/** Parameters that are accepted only with certain values, with the remedy for other values. */
 const limitedParameters: Readonly<Record<string, readonly [values: RegExp, remedy: string]>> = {
   channel_binding: [/^(disable|prefer)$/, verifyFullRemedy],
   client_encoding: [/^(auto|utf-?8)$/i, 'remove it, because all text is UTF-8'],
@@ -71,19 +76,19 @@ const names = [...withAnyValue.split(' '), ...Object.keys(files), ...Object.keys
 const unknown =
   'which is not known: remove it, or write it as options=-c%20name%3Dvalue if it is a setting of the server'
 
-/** Returns the variable of libpq that is the default of a parameter. */
+/** Returns the environment variable of libpq that supplies the default of a parameter. */
 function variableOf(name: string): string {
   const irregular = { dbname: 'DATABASE', application_name: 'APPNAME', connect_timeout: 'CONNECT_TIMEOUT' }[name]
   return `PG${irregular ?? name.toUpperCase().replaceAll('_', '')}`
 }
 
-/** The variables of libpq that have a meaning, or none. */
+/** The environment variables of libpq that are accepted. */
 export const databaseVariables = names.map(variableOf)
 
 /**
  * Reads the URL of a database. The default of a parameter is libpq's variable, such as `PGSSLMODE`.
  *
- * @returns options of the driver, but for `tls`; `path` is the path of a Unix socket
+ * @returns the options of the driver, and `tls`, which is not an option; `path` is the path of a Unix socket
  * @throws DatabaseUrlError that lists all problems, without values
  */
 export function readDatabaseUrl(text: string, environment = process.env) {
@@ -119,7 +124,7 @@ export function readDatabaseUrl(text: string, environment = process.env) {
     port: Number(port),
     ...(host.includes('/') && { path: `${host}/.s.PGSQL.${port}` }),
     ...{ user, password, database, tls },
-    /** Returns a parameter by the name that it has for libpq: of the URL, or of a variable. */
+    /** Returns the value of a libpq parameter from the URL, or else from the environment variable. */
     parameter: get,
     prepare: get('prepare') !== 'false' && get('pgbouncer') !== 'true' && get('statement_cache_size') !== '0',
     /** Settings with which a connection starts. */
@@ -127,7 +132,7 @@ export function readDatabaseUrl(text: string, environment = process.env) {
   }
 }
 
-/** Splits a URL into parameters. @throws DatabaseUrlError when it is no URL of PostgreSQL */
+/** Splits a URL into parameters. @throws DatabaseUrlError when the text is not a URL of PostgreSQL */
 function parametersOf(text: string): (readonly [name: string, value: string])[] {
   // A user without a host is valid for libpq, but not for `URL`.
   const whole = text.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?]|$)/, '$1localhost')
@@ -150,12 +155,15 @@ function parametersOf(text: string): (readonly [name: string, value: string])[] 
       return set.filter(([, value]) => value !== '')
     }
   } catch {
-    // A `%` that begins no encoded character.
+    // Thrown for a `%` that does not begin an encoded character.
   }
   throw new DatabaseUrlError(['must have each % / ? # @ in a user name or password written as %25 %2F %3F %23 %40'])
 }
 
-/** Returns the password in a file of libpq: lines of `host:port:database:user:password`, where `*` is any value. */
+/**
+ * Returns the password of a connection from a password file of libpq, whose lines are
+ * `host:port:database:user:password`. `*` matches any value.
+ */
 function passwordIn(file: string, wanted: readonly string[]): string {
   const lines = file.split(/\r?\n/).filter(line => !line.startsWith('#'))
   const entries = lines.map(line => line.match(/(\\.|[^:\\])+/g)?.map(field => field.replaceAll(/\\(.)/g, '$1')) ?? [])
@@ -165,7 +173,8 @@ function passwordIn(file: string, wanted: readonly string[]): string {
 function readTls(get: (name: string) => string | undefined, read: (name: string) => string | undefined): Tls {
   const authorities = get('sslrootcert')
   const mode = get('sslmode') ?? get('ssl') ?? (authorities ? 'verify-full' : get('sslcert') ? 'require' : 'disable')
-  // The certificate authorities in a file are used even with a mode that does not check certificates, like in libpq.
+  // As in libpq, a file with certificate authorities turns on the check of certificates, even in a mode that does not
+  // check them.
   const checked = mode.startsWith('verify') || !authorities || authorities === 'system'
   const { mode: use = 'disable', options = {} } = modes.get(mode) ?? {}
   if (use === 'disable') return { mode: use, options }
