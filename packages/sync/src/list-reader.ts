@@ -1,6 +1,6 @@
 /**
- * Updates the copy of one list of one tenant: from the start of the list, from the checkpoint of an interrupted sync, or
- * from `bound`, the time of the last complete read.
+ * Updates the copy of one list of one tenant: from the start of the list, from the checkpoint of an interrupted sync,
+ * or from `bound`, the time of the last complete reading.
  */
 import type { TenantListName } from '#client'
 import { type ListReading, type ListState, restartList } from './checkpoint.ts'

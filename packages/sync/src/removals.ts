@@ -109,8 +109,8 @@ function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Re
 }
 
 /**
- * Finds the lists that the token may not read any more. Their records stay. They are read again when the token regains
- * the permission.
+ * Marks the lists that the token may no longer read. The records of these lists stay in the copy. When the token
+ * regains the permission, the lists are read again.
  */
 async function markForbiddenLists({ checkpoint, source, store }: Sync, tenantId: number): Promise<void> {
   for (const list of keptLists(checkpoint.tenant(tenantId))) {

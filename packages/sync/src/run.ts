@@ -121,7 +121,10 @@ async function openStore({ to, task, ...options }: SyncOptions) {
   }
 }
 
-/** All other errors come from the files or the database of the copy. */
+/**
+ * Returns errors of the service and of the sync unchanged. All other errors come from the files or the database of the
+ * copy, and become a `CopyError`.
+ */
 const toCopyError = (error: unknown, to: string): unknown =>
   error instanceof SyncError || codeOf(error) !== null ? error : new CopyError(to, 'written', error)
 
@@ -217,7 +220,7 @@ async function requireService(source: Source): Promise<void> {
     await source.firstTenants()
   } catch (error) {
     const code = codeOf(error) ?? ''
-    // The service is there. Ignores the error, because the round itself waits until the service answers.
+    // The service is at this address. Ignores the error, because the round itself waits until the service answers.
     if (['RATE_LIMITED', 'UNAVAILABLE'].includes(code)) return
     if (!['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'INVALID_RESPONSE'].includes(code)) throw error
     const message = `No voucher gateway answers at ${source.url}. Correct the address in --url. (${messageOf(error)})`

@@ -1,4 +1,4 @@
-/** The parts that all steps of a sync share. */
+/** Types and functions that all steps of a sync share. */
 import type { TenantListName } from '#client'
 import type { ChangeAvailability } from './change-availability.ts'
 import type { Checkpoint } from './checkpoint.ts'
@@ -7,11 +7,11 @@ import type { ReportEvent } from './report.ts'
 import type { Source } from './source.ts'
 import type { Store } from './store.ts'
 
-/** The part of a token's records that a copy holds. */
+/** The tenants and the lists that a copy includes. */
 export interface CopySelection {
   /** The ids of tenants; null for all tenants of the token. */
   tenants: ReadonlySet<number> | null
-  /** The lists; null for all that the token may read. */
+  /** The lists; null for all lists that the token may read. */
   lists: ReadonlySet<TenantListName> | null
 }
 
@@ -25,19 +25,19 @@ export interface Sync {
   selection: CopySelection
   report: ReportEvent
   /**
-   * The lists whose permission the token lacks, with the service's messages. A round that reads everything tries
-   * them again; a change of `access` causes such a round.
+   * The lists for which the token lacks the permission, with the service's error message. These lists are tried again
+   * in a round that reads all lists, for example after a change of `access`.
    */
   lacking: Map<TenantListName, string>
-  /** The lists that were reported as left out. */
+  /** The lists for which the event `skipped` was already reported. */
   skipped: Set<TenantListName>
-  /** True when nothing is written: lists without a bound are counted, and not read. */
+  /** True for a dry run, which writes nothing. Lists without a bound are then counted, but not read. */
   isDryRun: boolean
   /** Aborted when the sync has to stop at its next checkpoint. */
   stop: AbortSignal
 }
 
-/** Records the `server_time` of an answer of a round. */
+/** Records the `server_time` of an answer, if it is the earliest of the round. */
 export function noteServerTime(result: RoundResult, serverTime: string): void {
   if (result.serverTime === '' || serverTime < result.serverTime) result.serverTime = serverTime
 }
@@ -48,19 +48,23 @@ export interface RoundResult {
   removed: number
   /** True when a list was read from its beginning. */
   beganAnew: boolean
-  /** The earliest `server_time` of the answers: the copy has all changes that were published up to it. */
+  /**
+   * The earliest `server_time` of the round's answers. The copy has all changes that were published up to this time.
+   */
   serverTime: string
-  /** Sentences about lists that the token may not read, although they were requested or were in the copy. */
+  /**
+   * Sentences about lists that the token may not read although the command names them or the copy has their records.
+   */
   unreadable: string[]
 }
 
-/** Returns whether the sync keeps a tenant. */
+/** Returns whether the selection includes a tenant. */
 export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: number) =>
   selection.tenants?.has(tenantId) ?? true
 
-/** Returns whether the sync keeps this list of a tenant. */
+/** Returns whether the selection includes a list of each tenant. */
 export const isListSelected = ({ selection }: Pick<Sync, 'selection'>, list: TenantListName) =>
   selection.lists?.has(list) ?? true
 
-/** Returns the tenants of the copy that are read. */
+/** Returns the ids of the tenants that are in the copy and in the selection. */
 export const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))

@@ -1,11 +1,11 @@
-/** The places for a copy: a directory, a file of SQLite, or a PostgreSQL database. */
+/** The possible targets of a copy: a directory, a SQLite file, or a PostgreSQL database. */
 import { resolve } from 'node:path'
 import type { OpenStore, ReadCopy } from './store.ts'
 import { readDatabaseUrl } from './stores/database-url.ts'
 
-/** A place for a copy. */
+/** A target for a copy. */
 interface Target {
-  /** The place as messages name it, without a password. */
+  /** The target as messages show it, without a password. */
   name: string
   open: OpenStore
   read: ReadCopy
@@ -15,8 +15,8 @@ interface Target {
  * Reads what `--to` names.
  *
  * @param schema the schema of a copy in a PostgreSQL database
- * @returns the place; null when the text names none
- * @throws DatabaseUrlError when it is a URL of PostgreSQL that cannot be used
+ * @returns the target; null when the text is not a valid target
+ * @throws DatabaseUrlError when the text is a URL of PostgreSQL that cannot be used
  */
 export function readTarget(text: string, schema: string): Target | null {
   if (/^postgres(ql)?:/.test(text)) {
@@ -24,7 +24,7 @@ export function readTarget(text: string, schema: string): Target | null {
     const ownRuns: string[] = []
     return {
       name: `postgres://${host}:${port}/${database}, schema ${schema}`,
-      // Loaded when it is used, as the other stores are.
+      // Loads the module only when the target needs it, as for the other stores.
       open: async () => (await import('./stores/postgres.ts')).PostgresStore.open(text, schema, ownRuns),
       read: async () => (await import('./stores/postgres.ts')).PostgresStore.read(text, schema),
     }

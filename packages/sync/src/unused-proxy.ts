@@ -1,5 +1,6 @@
 /**
- * Returns the remedy when a variable names a proxy that Node's `fetch` does not use; otherwise an empty text.
+ * Returns the remedy, as a sentence, when an environment variable names a proxy that Node's `fetch` does not use;
+ * otherwise an empty text.
  */
 export function describeUnusedProxy(): string {
   const { env, allowedNodeEnvironmentFlags } = process

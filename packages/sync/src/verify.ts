@@ -1,4 +1,7 @@
-/** Compares a copy with the service, record by record: it finds what the checkpoint cannot show, such as a deleted file. */
+/**
+ * Compares a copy with the service, record by record. The comparison finds damage that the checkpoint does not show,
+ * such as a deleted file.
+ */
 
 import { hash } from 'node:crypto'
 import { type TenantListName, tenantListNames } from '#client'
@@ -11,21 +14,21 @@ import { isGone } from './service-error.ts'
 import type { Change, Store } from './store.ts'
 import { isSelected, type Sync, selectedTenants } from './sync.ts'
 
-/** A checksum of each record, by id. */
+/** The checksum of each record, by the id of the record. */
 type Checksums = Map<number, number>
 
 type Comparison = SyncEvent & { event: 'compared' }
 
-/** The maximum number of ids that are reported for each list that differs, and of lists that the error names. */
+/** The maximum number of ids in the report of one list, and of lists in the error. */
 const maxExamples = 5
 
 /**
- * A record that changes while a round reads its list comes in the next round, so differences are confirmed by this
- * number of rounds.
+ * The number of further rounds before a difference counts. The copy gets a record that changes during a round only in
+ * the next round.
  */
 const confirmingRounds = 3
 
-/** The records of a list of the copy, and the ids that differ. */
+/** The number of records of a list in the copy, and the ids that differ from the service. */
 interface ListDifferences {
   tenantId: number
   list: TenantListName
@@ -36,11 +39,11 @@ interface ListDifferences {
 }
 
 /**
- * Compares a copy that is in step. Reads all lists of the service, and then brings the copy in step once more. Records that this round
- * changes are not compared: the service has changed them since, and the copy has the new version.
- * A record that is wrong only in the copy stays different in further rounds, unlike a record that is being changed.
+ * Compares a copy that is in step. Reads all lists of the service, and then brings the copy in step once more. Records
+ * that this round changes are not compared, because the service changed them after the first reading. Further rounds
+ * follow while differences exist: only a record that is wrong in the copy stays different.
  *
- * The list of tenants is not compared: each round writes all of it.
+ * The list of tenants is not compared, because each round writes the whole list.
  *
  * @throws SyncError when the copy differs
  */
@@ -63,7 +66,7 @@ export async function verifyCopy(sync: Sync): Promise<void> {
   }
   for (const { list, tenantId } of await sync.store.counts()) {
     if (list === 'tenants' || sync.checkpoint.tenants.has(tenantId) || !isSelected(sync, tenantId)) continue
-    // A tenant that the checkpoint does not know: the service has none of these records.
+    // The checkpoint does not have this tenant, so all of its records in the copy count as extra.
     found.push(await compare(sync.store, list, tenantId, new Map(), new Set()))
   }
   const comparisons = found.map(toComparison)
@@ -77,7 +80,7 @@ export async function verifyCopy(sync: Sync): Promise<void> {
 
 const keyOf = (list: TenantListName, tenantId: number) => `${list} ${tenantId}`
 
-/** Reads the checksums of all records that the copy is to hold. */
+/** Returns the checksums of all records of the service that the copy should have. */
 async function readService(sync: Sync): Promise<Map<number, Map<TenantListName, Checksums>>> {
   const service = new Map<number, Map<TenantListName, Checksums>>()
   for (const tenantId of selectedTenants(sync)) {
@@ -91,7 +94,7 @@ async function readService(sync: Sync): Promise<Map<number, Map<TenantListName, 
         for await (const { id, record } of readWholeList(sync, tenantId, list)) checksums.set(id, checksumOf(record))
         lists.set(list, checksums)
       } catch (error) {
-        // The tenant or the permission has just been taken away: the round finds out which.
+        // The token has just lost the tenant or the permission. The next round handles that.
         if (!isGone(error)) throw error
       }
     }
@@ -99,7 +102,7 @@ async function readService(sync: Sync): Promise<Map<number, Map<TenantListName, 
   return service
 }
 
-/** Returns a store that also keeps the ids that are changed; `all` when a list was replaced. */
+/** Returns a store that also records the ids of changed records; `all` for a list that was replaced. */
 function watchChanges(store: Store) {
   const changed = new Map<string, Set<number> | 'all'>()
   const add = (list: TenantListName, tenantId: number, ids: readonly number[]) => {
@@ -146,7 +149,7 @@ async function compare(
     const checksum = expected.get(id)
     if (checksum === undefined) extra.push(id)
     else if (checksum !== checksumOfText(text)) different.push(id)
-    // A record that the copy has twice counts as an extra record.
+    // When the copy has a record twice, the second one counts as an extra record.
     expected.delete(id)
   }
   const missing = [...expected.keys()].filter(id => !changed.has(id))
@@ -156,7 +159,7 @@ async function compare(
 const isDifferent = ({ missing, extra, different }: ListDifferences) =>
   missing.length + extra.length + different.length > 0
 
-/** Leaves out records that the service has changed during the comparison. */
+/** Removes the ids of records that the service changed during the comparison. */
 function leaveOutChanged(found: ListDifferences, changed: ReadonlySet<number> | 'all' | undefined): void {
   for (const kind of ['missing', 'extra', 'different'] as const) {
     found[kind] = found[kind].filter(id => changed !== 'all' && !changed?.has(id))
@@ -185,7 +188,10 @@ function differs(comparisons: readonly Comparison[]): SyncError {
   )
 }
 
-/** Returns 48 bits of the SHA-256 of a record, whose keys are put in order: PostgreSQL's jsonb does not keep theirs. */
+/**
+ * Returns 48 bits of the SHA-256 of a record. Sorts its keys first, because jsonb in PostgreSQL does not keep their
+ * order.
+ */
 const checksumOf = (record: unknown): number =>
   Number.parseInt(hash('sha256', JSON.stringify(sortKeys(record)), 'hex').slice(0, 12), 16)
 

@@ -1,10 +1,13 @@
-/** Reports webhooks of the token that do not work, which an integrator who also has a copy may not notice. */
+/**
+ * Reports the webhooks of the token that are failing or paused, because an integrator whose copy is in step may not
+ * notice.
+ */
 import type { ReportEvent } from './report.ts'
 import { codeOf } from './service-error.ts'
 import type { Source } from './source.ts'
 import type { Sync } from './sync.ts'
 
-/** The interval at which a watch asks for webhooks, in milliseconds: each request spends a unit of the rate. */
+/** The interval at which a watch reads the webhooks, in milliseconds. Each request uses one unit of the rate limit. */
 const interval = 3_600_000
 
 /** Reports each webhook that is failing or paused. @throws the errors of the client */
@@ -15,14 +18,17 @@ export async function reportWebhooks(source: Pick<Source, 'webhooks'>, report: R
   }
 }
 
-/** Asks after the first round, and then each hour. A service that names no changes has no webhooks. */
+/**
+ * Checks the webhooks after the first round, and then each hour. A service that cannot answer `changes` has no
+ * webhooks.
+ */
 export class WebhookWatch {
   private lookedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * Reports each webhook that is failing or paused, when it is time to ask.
+   * Reports each webhook that is failing or paused, at most once per hour.
    *
-   * @param source makes one attempt: a copy that is in step does not wait for this
+   * @param source a source with only one attempt, so that a watch does not wait for the webhooks
    */
   async look(source: Source, { changes, report }: Pick<Sync, 'changes' | 'report'>): Promise<void> {
     if (!changes.available || performance.now() - this.lookedAt < interval) return
@@ -30,7 +36,7 @@ export class WebhookWatch {
     try {
       await reportWebhooks(source, report)
     } catch (error) {
-      // The copy does not depend on it.
+      // Ignores errors of the service, because the copy does not need the webhooks.
       if (codeOf(error) === null) throw error
     }
   }

@@ -48,7 +48,7 @@ function describeSelection({ tenants, lists }: Selection): string {
 /**
  * Reads the state; null when there is no file yet.
  *
- * @throws SyncError when the file holds something else, or the state of another selection
+ * @throws SyncError when the file has no valid state, or the state of another selection
  */
 export async function readState(file: string, selection: Selection): Promise<ListenState | null> {
   const text = await readFile(file, 'utf8').catch(error => {

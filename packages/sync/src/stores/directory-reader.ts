@@ -1,4 +1,4 @@
-/** Reads a copy in a directory as its users do, and changes nothing. */
+/** Reads a copy in a directory without any change to its files. */
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,18 +18,19 @@ const checkpointSchema = z.object({
   positions: z.record(z.string(), z.unknown()),
 })
 
-/** The content of the checkpoint's file. */
+/** The content of the file `checkpoint.json`. */
 export type StoredCheckpoint = z.infer<typeof checkpointSchema>
 
-/** The directory of internal files, which readers ignore. */
+/** The name of the directory with the internal files of the sync, which users of the copy ignore. */
 export const ownDirectory = '.sync'
 
-/** Returns the name of a journal. */
+/** Returns the file name of the journal with this number. */
 export const journalName = (number: number): string => `journal-${number}.ndjson`
 
 /**
- * Returns the names in a directory that may hold a copy; none when it does not exist. @throws SyncError when it holds
- * other files
+ * Returns the file names in the directory of a copy; an empty list when the directory does not exist.
+ *
+ * @throws SyncError when the directory contains files but no copy
  */
 export async function listCopy(path: string): Promise<string[]> {
   const found = await listNames(path)
@@ -40,7 +41,11 @@ export async function listCopy(path: string): Promise<string[]> {
   )
 }
 
-/** Reads the checkpoint of a copy. @throws SyncError when the file holds none */
+/**
+ * Reads the checkpoint of a copy; an empty checkpoint when there is no file.
+ *
+ * @throws SyncError when the file has no valid checkpoint
+ */
 export async function readCheckpoint(path: string): Promise<StoredCheckpoint> {
   let text: string
   try {
@@ -66,8 +71,8 @@ export function applyPositions(stored: Positions, changes: Positions): Positions
 }
 
 /**
- * Returns the id of a record's line. Records of the service begin with the id (R14), and need not be parsed; NaN when
- * it has none.
+ * Returns the id of the record in a line; NaN when the line has no id. Records of the service begin with the id (R14),
+ * so their lines are not parsed.
  */
 export function idOf(line: string, list: ListName): number {
   const key = list === 'tenants' ? 'tenant_id' : 'id'
@@ -80,13 +85,13 @@ export function idOf(line: string, list: ListName): number {
   }
 }
 
-/** The published files of a copy, and the journal of the round that has not ended. */
+/** The published files of a copy, and the journal of the current round. */
 export abstract class CopyFiles {
   protected abstract readonly journal: JournalContent
 
   protected constructor(protected readonly path: string) {}
 
-  /** Counts the records of the files and of the journal. */
+  /** Counts the records that the files will have when the journal is applied. */
   async counts(): Promise<RecordCount[]> {
     const counts: RecordCount[] = []
     for (const id of await this.ids('tenants', 0)) {
@@ -104,7 +109,7 @@ export abstract class CopyFiles {
     return counts
   }
 
-  /** Returns the ids that a list has when the journal is applied; NaN for a line that was damaged. */
+  /** Returns the ids that a list will have when the journal is applied; NaN for a damaged line. */
   private async ids(list: ListName, tenantId: number): Promise<number[]> {
     const { replaced = false, records = new Map() } = this.journal.files.get(fileOf(list, tenantId)) ?? {}
     const ids = [...records].flatMap(([id, place]) => (place === null ? [] : [id]))
@@ -121,7 +126,7 @@ export abstract class CopyFiles {
   }
 }
 
-/** A copy in a directory. It can be read while a sync writes it. */
+/** Reads a copy in a directory, even while a sync writes it. */
 export class DirectoryReader extends CopyFiles implements CopyReader {
   private constructor(
     path: string,
@@ -135,7 +140,7 @@ export class DirectoryReader extends CopyFiles implements CopyReader {
     return applyPositions(this.published, this.journal.positions)
   }
 
-  /** Opens a copy. @returns null when there is none */
+  /** Opens a copy. @returns null when there is no copy */
   static async open(path: string): Promise<DirectoryReader | null> {
     if ((await listCopy(path)).length === 0) return null
     const own = join(path, ownDirectory)

@@ -1,6 +1,6 @@
 /**
- * A copy in a directory: one NDJSON file for each list of each tenant. Commits go to a journal; at the end of a round its
- * changes are put into the files, each of which is replaced whole.
+ * Stores a copy in a directory, with one NDJSON file per list and tenant. Each commit is written to a journal. At the
+ * end of a round, `publish` writes a new version of each changed file and replaces the old version.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -21,7 +21,7 @@ import { readLines, replaceFile, syncDirectory } from './lines.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { ensureDirectory, ensureOwnDirectory } from './own-file.ts'
 
-/** A copy in a directory. */
+/** Stores a copy in a directory. */
 export class DirectoryStore extends CopyFiles implements Store {
   private constructor(
     path: string,
@@ -35,7 +35,7 @@ export class DirectoryStore extends CopyFiles implements Store {
   /**
    * Opens the copy, or begins a copy in a new or empty directory.
    *
-   * @throws SyncError when the directory holds other things, or another process syncs to it
+   * @throws SyncError when the directory contains files but no copy, or when another process syncs to this directory
    */
   static async open(path: string): Promise<DirectoryStore> {
     const own = join(path, ownDirectory)
@@ -45,7 +45,7 @@ export class DirectoryStore extends CopyFiles implements Store {
     const lock = await takeLock(join(own, 'lock'))
     try {
       const stored = await readCheckpoint(join(own, 'checkpoint.json'))
-      // A process that was killed while it published has left a journal with another number.
+      // Deletes a journal with another number, which a process leaves when it is killed during `publish`.
       for (const name of await readdir(own)) {
         if (name.startsWith('journal-') && name !== journalName(stored.journal)) await rm(join(own, name))
       }
@@ -65,7 +65,7 @@ export class DirectoryStore extends CopyFiles implements Store {
     await this.journal.commit(changes, positions)
   }
 
-  /** If it is killed in the middle, it is repeated from the journal with the same result. */
+  /** When the process is killed during `publish`, the next sync repeats it from the journal with the same result. */
   async publish(): Promise<void> {
     if (this.journal.isEmpty) return
     await this.lock.check()
@@ -106,7 +106,7 @@ async function applyChanges(path: string, changes: FileChanges, read: ReturnType
     if (!changes.replaced) {
       for await (const { text } of readLines(path)) {
         const id = idOf(text, changes.list)
-        // A line without an id was damaged.
+        // Drops a line without an id, because it is damaged.
         if (Number.isNaN(id) || changes.records.has(id)) continue
         yield text
         count += 1

@@ -1,9 +1,9 @@
 /**
- * The journal of a directory: one line for each change, and one line for each commit, which holds the positions. Data
- * after the last commit is not committed, and is cut off.
+ * The journal of a directory, with one line per change, and one line per commit, which contains the positions. Lines
+ * after the last commit are not committed, so `open` removes them.
  *
- * The files of the lists are written whole, once a round: a commit of a page in them would copy the list each time. A
- * commit in the journal is one write at its end.
+ * The files of the lists are rewritten only once per round, because rewriting them for each page would copy the whole
+ * list each time. A commit only appends to the journal, in one write.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
@@ -14,20 +14,20 @@ import type { Change } from '../store.ts'
 import { readLines } from './lines.ts'
 import { appendFlags, openOwnFile, rethrowWithPath } from './own-file.ts'
 
-/** The position of a record in the journal, in bytes. */
+/** The byte range of a record in the journal. */
 interface RecordPosition {
   offset: number
   length: number
   pass: number
 }
 
-/** The changes of a journal in the file of one list of one tenant. */
+/** The changes that a journal contains for the file of one list of one tenant. */
 export interface FileChanges {
   list: ListName
   tenantId: number
-  /** True when all records of the published file were deleted. */
+  /** True when the changes deleted all records of the published file. */
   replaced: boolean
-  /** The records by id, in the order in which they came; null for a removed record. */
+  /** The byte ranges of the changed records by id, in the order of the journal; null for a removed record. */
   records: Map<number, RecordPosition | null>
 }
 
@@ -43,22 +43,22 @@ const entrySchema = z.union([
 ])
 type Entry = z.infer<typeof entrySchema>
 
-/** The file of the list of tenants, below the directory. */
+/** The file of the list of tenants, as a path relative to the directory of the copy. */
 const tenantFile = 'tenants.ndjson'
 
-/** Returns the name of a list's file below the directory. */
+/** Returns the path of the file of a list, relative to the directory of the copy. */
 export const fileOf = (list: ListName, tenantId: number): string =>
   list === 'tenants' ? tenantFile : `${list}/${tenantId}.ndjson`
 
-/** The committed part of a journal. It can be read while another process writes the journal. */
+/** The committed part of a journal, which can be read while another process writes the journal. */
 export class JournalContent {
   /** Changed files by name. */
   readonly files = new Map<string, FileChanges>()
-  /** Positions by key; null for a deleted position. */
+  /** The changed positions by key; null for a deleted position. */
   readonly positions = new Map<string, unknown>()
   protected length = 0
 
-  /** Reads a journal, and changes nothing. A missing journal counts as empty. */
+  /** Reads a journal without any change to its file. A missing journal counts as empty. */
   static async read(path: string): Promise<JournalContent> {
     const content = new JournalContent()
     await content.load(path)
@@ -69,7 +69,7 @@ export class JournalContent {
     let waiting: { entry: Entry; position: Omit<RecordPosition, 'pass'> }[] = []
     for await (const { text, offset, end } of readLines(path)) {
       const entry = parseEntry(text)
-      // An incomplete line, which no commit follows.
+      // An incomplete line is always the last one, after the last commit.
       if (!entry) break
       const prefix = entry[0] === 'put' ? putPrefix(entry[1], entry[2], entry[3], entry[4]).length : 0
       waiting.push({ entry, position: { offset: offset + prefix, length: end - offset - prefix - 2 } })
@@ -93,7 +93,7 @@ export class JournalContent {
     switch (entry[0]) {
       case 'put': {
         const { records } = this.changesOf(entry[1], entry[2])
-        // The entry is deleted first, so that the map has the order of the file.
+        // Deletes the entry first, so that the map keeps the order of the file.
         records.delete(entry[4])
         records.set(entry[4], { ...position, pass: entry[3] })
         return
@@ -124,7 +124,7 @@ export class JournalContent {
   }
 }
 
-/** A journal that this process writes. */
+/** A journal to which this process appends commits. */
 export class Journal extends JournalContent {
   private constructor(
     private readonly path: string,
@@ -133,7 +133,7 @@ export class Journal extends JournalContent {
     super()
   }
 
-  /** Opens a journal, cuts off uncommitted data, and reads the rest. */
+  /** Opens a journal, reads its commits, and removes uncommitted lines from its end. */
   static async open(path: string): Promise<Journal> {
     const journal = new Journal(path, await openOwnFile(path, appendFlags))
     await journal.load(path)
@@ -145,7 +145,7 @@ export class Journal extends JournalContent {
     return this.length === 0
   }
 
-  /** Adds changes and positions to the file, and returns when they are on the disk. */
+  /** Appends changes and positions to the file, and resolves when the disk has them (fsync). */
   async commit(changes: readonly Change[], positions: Positions): Promise<void> {
     const parts: string[] = []
     const entries: { entry: Entry; position: Omit<RecordPosition, 'pass'> }[] = []
@@ -177,7 +177,8 @@ export class Journal extends JournalContent {
   }
 
   /**
-   * Reads the text of a record. The returned function buffers a part of the file, so call it in the order of the file.
+   * Returns a function that reads the text of a record. The function buffers a part of the file, so call it for the
+   * records in the order of the file.
    */
   reader(): (position: RecordPosition) => Promise<Buffer> {
     let buffer: Buffer = Buffer.alloc(0)
@@ -200,7 +201,10 @@ export class Journal extends JournalContent {
   }
 }
 
-/** The line of a record up to its JSON. All of it is ASCII. */
+/**
+ * Returns the start of a record's line, up to the JSON of the record. The start is always ASCII, so its characters are
+ * bytes.
+ */
 const putPrefix = (list: ListName, tenantId: number, pass: number, id: number) =>
   `${JSON.stringify(['put', list, tenantId, pass, id]).slice(0, -1)},`
 

@@ -1,20 +1,23 @@
-/** Files of lines: read with the offsets of their lines, and written so that a crash leaves the old or the new file. */
+/**
+ * Reads files line by line, with the offset of each line, and replaces files so that a crash leaves either the old or
+ * the new file.
+ */
 import { open, rename, rm } from 'node:fs/promises'
 import { isMissing, openOwnFile, rethrowWithPath, writeFlags } from './own-file.ts'
 
 /** A line of a file, without its line feed. */
 interface Line {
   text: string
-  /** The start of the line, in bytes. */
+  /** The offset of the line in the file, in bytes. */
   offset: number
-  /** The start of the next line, in bytes. */
+  /** The offset of the next line, in bytes. */
   end: number
 }
 
 const lineFeed = 0x0a
 const newLine = Buffer.of(lineFeed)
 
-/** Reads the whole lines of a file; a last line without a line feed is left out. A missing file counts as empty. */
+/** Yields the complete lines of a file. Leaves out a last line without a line feed. A missing file counts as empty. */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   let rest: Buffer = Buffer.alloc(0)
   let offset = 0
@@ -35,10 +38,10 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
   }
 }
 
-/** Buffers this many bytes before it writes. */
+/** The number of bytes that are buffered before a write. */
 const writeSize = 1 << 20
 
-/** Writes the lines to a new file, then renames it to replace the file. When writing fails, the former file stays. */
+/** Writes the lines to a new file, then renames it over the old file. When writing fails, the old file stays. */
 export async function replaceFile(path: string, lines: AsyncIterable<string | Buffer> | string[]): Promise<void> {
   const draft = `${path}.tmp`
   const file = await openOwnFile(draft, writeFlags)
@@ -57,7 +60,8 @@ export async function replaceFile(path: string, lines: AsyncIterable<string | Bu
 }
 
 /**
- * Puts lines together, each with its line feed. The bytes of a line need to be valid only until the next line is read.
+ * Joins lines, each with its line feed, to blocks for one write. Copies each line at once, because its bytes are valid
+ * only until the next line is read.
  */
 async function* blocksOf(lines: AsyncIterable<string | Buffer> | string[]): AsyncGenerator<Buffer> {
   const waiting: Buffer[] = []
@@ -75,7 +79,7 @@ async function* blocksOf(lines: AsyncIterable<string | Buffer> | string[]): Asyn
 
 /** Makes renames in a directory durable (fsync). */
 export async function syncDirectory(path: string): Promise<void> {
-  // Windows does not open directories.
+  // Windows cannot open a directory, so no fsync is possible.
   if (process.platform === 'win32') return
   const directory = await open(path, 'r')
   try {

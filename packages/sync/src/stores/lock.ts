@@ -1,4 +1,4 @@
-/** The lock of a directory: only one sync at a time uses it. */
+/** The lock file of a directory, so that only one sync at a time writes to the directory. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
@@ -7,29 +7,40 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inUse, takenOver } from '../errors.ts'
 import { hasCode, isMissing } from './own-file.ts'
 
-/** A wait, in milliseconds: longer than a process needs between reading a lock and replacing it. */
+/**
+ * The wait after a process has replaced a lock, in milliseconds. It must be longer than the time between reading and
+ * replacing a lock, so that the process sees whether another process has replaced the lock too.
+ */
 const settlingMs = 250
 
-/** The interval at which a lock is touched, so that processes elsewhere see that it is held; in milliseconds. */
+/**
+ * The interval at which the holder touches its lock file, in milliseconds, so that processes on other machines see that
+ * the lock is in use.
+ */
 const touchMs = 10_000
 
-/** The time after which a lock of a process elsewhere that was not touched is taken over, in milliseconds. */
+/**
+ * A lock of another machine or container is taken over when its file was not touched for this time, in milliseconds.
+ */
 const staleMs = 6 * touchMs
 
 /** A lock that this process has taken. */
 export interface Lock {
-  /** @throws SyncError when another process has taken it over, because this process could not touch it */
+  /**
+   * @throws SyncError when another process has taken the lock over, because this process could not touch the lock file
+   */
   check(): Promise<void>
-  /** Releases the lock, unless another process has it now. */
+  /** Releases the lock, unless another process has taken it over. */
   release(): Promise<void>
 }
 
 /**
- * Takes the lock of a directory. The lock of a process that was killed is taken over: immediately on the same machine, and
- * after a minute when it ran on another machine or in another container, whose processes are not seen here.
+ * Takes the lock of a directory. The lock of a killed process is taken over: immediately when the process ran on this
+ * machine, and after a minute when it ran on another machine or in another container, because this process cannot see
+ * the processes there.
  *
- * @param path the file that names the process
- * @throws SyncError when another process holds it
+ * @param path the lock file, which contains the id of the process
+ * @throws SyncError when another process holds the lock
  */
 export async function takeLock(path: string): Promise<Lock> {
   const text = `${identify(process.pid)} ${randomUUID()}`
@@ -38,14 +49,14 @@ export async function takeLock(path: string): Promise<Lock> {
     const holder = await findHolder(path)
     if (holder !== null) throw inUse(holder)
     await replaceLock(path, text)
-    // If several processes take the lock over at the same time, the last process has it.
+    // If several processes replace the lock at the same time, the last process gets it.
     await pause(settlingMs)
   }
   const isHeld = async () => (await readLock(path)) === text
   const touch = async () => {
     if (await isHeld()) await utimes(path, new Date(), new Date())
   }
-  // A directory that cannot be written fails at the next commit.
+  // Ignores the error: when the directory is not writable, the next commit fails anyway.
   const timer = setInterval(() => touch().catch(() => {}), touchMs).unref()
   return {
     async check() {
@@ -58,11 +69,11 @@ export async function takeLock(path: string): Promise<Lock> {
   }
 }
 
-/** Returns who holds a lock, at the start of a sentence; null when it was left behind. */
+/** Returns the holder of a lock, as the start of a sentence; null when the holder no longer runs. */
 async function findHolder(path: string): Promise<string | null> {
   const [place, id] = ((await readLock(path)) ?? '').split(' ')
   if (place !== currentPlace) {
-    // A full disk leaves an empty lock.
+    // On a full disk, the lock file stays empty.
     const touched = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => 0,
@@ -75,7 +86,7 @@ async function findHolder(path: string): Promise<string | null> {
   return isHolder ? `Process ${pid}` : null
 }
 
-/** Returns whether a process with this id exists, of any account. */
+/** Returns whether a process with this id exists, even one of another account. */
 function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0)
@@ -84,14 +95,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns the content of a lock; null when there is none. */
+/** Returns the content of a lock file; null when there is no file. */
 const readLock = (path: string): Promise<string | null> =>
   readFile(path, 'utf8').catch(error => {
     if (isMissing(error)) return null
     throw error
   })
 
-/** Creates a lock. @returns false when there is a lock */
+/** Creates a lock file. @returns false when the file already exists */
 async function createLock(path: string, text: string): Promise<boolean> {
   try {
     await writeFile(path, text, { flag: 'wx' })
@@ -114,8 +125,8 @@ async function replaceLock(path: string, text: string): Promise<void> {
 }
 
 /**
- * The place of this process. Processes of the same place see each other: a machine since its start, or a container on
- * it. Only Linux can distinguish such places.
+ * Identifies the machine and its last start, or the container, in which this process runs. Two processes with the same
+ * identifier can see each other. Only Linux can distinguish containers and starts.
  */
 const currentPlace = findPlace()
 
@@ -128,7 +139,10 @@ function findPlace(): string {
   }
 }
 
-/** Returns the place, the process id and the time of the process' start, because process ids are reused. */
+/**
+ * Returns the place, the process id and the start time of a process. The start time is included because process ids are
+ * reused.
+ */
 function identify(pid: number): string {
   let started = ''
   try {
@@ -136,7 +150,7 @@ function identify(pid: number): string {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(')').at(-1)?.trim().split(' ')
     started = fields?.[19] ?? ''
   } catch {
-    // Only Linux has the start time of a process there.
+    // Only Linux has this file with the start time of a process.
   }
   return `${currentPlace} ${pid} ${started}`
 }

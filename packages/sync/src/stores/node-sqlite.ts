@@ -1,15 +1,15 @@
-/** Loads `node:sqlite`. The type definitions of Node 20 do not have it. */
+/** Loads `node:sqlite`. The type definitions of Node 20 do not have `node:sqlite`. */
 import { exitCodes, SyncError } from '../errors.ts'
 
 type Parameter = string | number | null
 
-/** A prepared statement: the part of `StatementSync` that the sync uses. */
+/** The methods of `StatementSync`, a prepared statement, that the sync uses. */
 export interface SqliteStatement {
   run(...parameters: Parameter[]): unknown
   all(...parameters: Parameter[]): unknown[]
 }
 
-/** An open database: the part of `DatabaseSync` that the sync uses. */
+/** The methods of `DatabaseSync`, an open database, that the sync uses. */
 export interface SqliteDatabase {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement
@@ -24,9 +24,9 @@ const isSqlite = (module: unknown): module is SqliteModule =>
   typeof module === 'object' && module !== null && 'DatabaseSync' in module
 
 /**
- * Opens a file of SQLite.
+ * Opens a SQLite database in a file.
  *
- * @param options.readOnly the file must exist; otherwise a missing file is created
+ * @param options.readOnly true when the file must exist and is only read; otherwise a missing file is created
  * @throws SyncError on a Node without `node:sqlite`
  */
 export async function openSqlite(path: string, options: { readOnly?: boolean } = {}): Promise<SqliteDatabase> {
@@ -43,7 +43,7 @@ export async function openSqlite(path: string, options: { readOnly?: boolean } =
 async function loadSqlite(): Promise<unknown> {
   const name: string = 'node:sqlite'
   const { emitWarning } = process
-  // Node 22 and 24 warn that SQLite is experimental, which a person who runs a sync can do nothing about.
+  // Hides the warning of Node 22 and 24 that SQLite is experimental, because the user cannot change that.
   process.emitWarning = () => {}
   try {
     return await import(name)

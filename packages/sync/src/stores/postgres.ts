@@ -1,4 +1,7 @@
-/** A copy in a separate schema of a PostgreSQL database: a table for each list, and one for the checkpoint. */
+/**
+ * Stores a copy in a separate schema of a PostgreSQL database, with one table per list, and one table for the
+ * checkpoint.
+ */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Positions } from '../checkpoint.ts'
@@ -8,31 +11,47 @@ import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
 import { type Connection, connect } from './connect.ts'
 
 /**
- * Returns the call that takes the advisory lock of a schema, which the session then holds. Behind a pooler only the statement holds
- * it: that shows if a sync without a pooler has the lock.
+ * Returns the SQL call that takes the advisory lock of a schema for the session. Behind a pooler, the call takes the
+ * lock only for the statement, which is enough to detect a sync without a pooler that holds the lock.
  *
  * @param schema in quotation marks
  */
 const tryLock = (schema: string, pooled: boolean) =>
   `pg_try_advisory_${pooled ? 'xact_' : ''}lock(hashtext('voucher-gateway sync'), hashtext('${schema}'))`
 
-/** The interval at which a sync behind a pooler, which can hold no lock, extends its lease; in milliseconds. */
+/**
+ * The interval at which a sync behind a pooler extends its lease, in milliseconds. Such a sync cannot hold a session
+ * lock.
+ */
 const leaseInterval = 10_000
 
-/** Returns the instant at which the lease of a sync ends. A sync without a pooler holds the lock instead. */
+/**
+ * Returns the SQL expression for the end of a lease. A sync without a pooler holds the lock instead, so its lease has
+ * already ended.
+ */
 const leaseEnd = (pooled: boolean) => (pooled ? `clock_timestamp() + interval '1 minute'` : `timestamptz '-infinity'`)
 
-/** The tries for the lock, and their interval in milliseconds: the server may still end a killed sync's statement. */
+/**
+ * `count` is the number of attempts to take the lock, `interval` the time between two attempts in milliseconds. The
+ * server needs some time to end the session of a killed sync.
+ */
 const lockTries = { count: 15, interval: 200 }
 
-/** Records that are read with one statement. */
+/** The number of records that one statement reads. */
 const readSize = 1_000
 
-/** Returns a branch for each list. The names of tables are in the function's text: none comes from a change. */
+/**
+ * Returns an SQL `case` statement with one branch per list. The text of the function contains all names of tables, so
+ * no name comes from the data of a change.
+ */
 const eachList = (statement: (table: string) => string) =>
   `case change->>'list' ${listNames.map(list => `when '${list}' then ${statement(tableOf(list))}`).join('\n')} end case;`
 
-/** The tables. @param schema in quotation marks: a name such as `user` is a word of SQL */
+/**
+ * Returns the statement that creates the schema and the missing tables.
+ *
+ * @param schema in quotation marks, because a name such as `user` is a reserved word
+ */
 const tables = (schema: string) => `
   do $schema$ begin
     -- A statement "create schema if not exists" would need the right to create schemas, even when an administrator has
@@ -57,8 +76,8 @@ const tables = (schema: string) => `
   );`
 
 /**
- * The function that applies a commit. A call is one statement, so a connection that breaks leaves all of the commit or
- * nothing.
+ * Returns the statement that creates the function `commit`. A call of the function is one statement, so a broken
+ * connection leaves either the whole commit or nothing.
  *
  * @param schema in quotation marks
  */
@@ -109,7 +128,7 @@ const commitFunction = (schema: string, pooled: boolean) => `
   end
   $commit$;`
 
-/** A copy in a PostgreSQL database. */
+/** Stores a copy in a PostgreSQL database. */
 export class PostgresStore implements Store {
   private readonly timer: NodeJS.Timeout | undefined
 
@@ -128,7 +147,7 @@ export class PostgresStore implements Store {
    *
    * @param url a `postgres://` URL
    * @param schema the schema of the copy: lower-case letters, digits and underscores
-   * @param ownRuns the ids of earlier runs of this process, all closed; gets the id of this one
+   * @param ownRuns the ids of earlier, closed runs of this process; the id of the new run is appended
    */
   static async open(url: string, schema: string, ownRuns: string[]): Promise<PostgresStore> {
     const { sql, pooled } = await connect(url)
@@ -145,7 +164,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Opens the copy to read it. @returns null when there is none */
+  /** Opens the copy only for reading. @returns null when there is no copy */
   static async read(url: string, schema: string): Promise<PostgresStore | null> {
     const { sql } = await connect(url)
     try {
@@ -205,14 +224,14 @@ export class PostgresStore implements Store {
     await this.sql.end({ timeout: 5 })
   }
 
-  /** Sets the end of the lease, unless another sync has it now. */
+  /** Sets the end of the lease, unless another sync has taken the lease. */
   private endLease(at: string) {
     const table = `"${this.schema}".sync_lease`
     return this.sql.unsafe(`update /* copy.lease */ ${table} set ends_at = ${at} where run = $1`, [this.run])
   }
 }
 
-/** Checks that the database can hold every text. @throws SyncError that names its encoding */
+/** Checks that the database can store every text. @throws SyncError when the encoding of the database is not UTF8 */
 async function requireUnicode(sql: Connection): Promise<void> {
   const [row] = await sql<{ encoding: string }[]>`
     select /* copy.encoding */ current_setting('server_encoding') as encoding`
@@ -225,12 +244,14 @@ async function requireUnicode(sql: Connection): Promise<void> {
 }
 
 /**
- * Takes the lock, which the server releases with the connection. Behind a pooler the lock is not kept.
+ * Takes the lock, which the server releases when the connection ends. Behind a pooler, the lock lasts only for the
+ * statement.
  *
- * @throws SyncError when another sync holds it
+ * @throws SyncError when another sync holds the lock
  */
 async function takeLock(sql: Connection, schema: string, pooled: boolean): Promise<void> {
-  // A server that gets no answer from a machine that has lost its power ends the session, and with it the lock.
+  // With keepalives, the server notices when the machine of a sync has lost its power, ends the session and releases
+  // the lock.
   if (!pooled) {
     await sql`
       select /* copy.keepalive */ set_config('tcp_keepalives_idle', '60', false),
@@ -247,15 +268,15 @@ async function takeLock(sql: Connection, schema: string, pooled: boolean): Promi
 }
 
 /**
- * Takes the lease, which only a sync behind a pooler keeps. The commits of a former run fail, and so do commits of
- * this process that the server still executes.
+ * Takes the lease, which only a sync behind a pooler extends. From then on, the commits of earlier runs fail, even
+ * commits of this process that the server still executes.
  *
  * @returns the id of this run
- * @throws SyncError when another sync behind a pooler has it
+ * @throws SyncError when another sync behind a pooler has the lease
  */
 async function takeLease(sql: Connection, schema: string, pooled: boolean, ownRuns: string[]): Promise<string> {
   const run = randomUUID()
-  // Recorded before the statement, because an outage may lose its answer.
+  // Records the id before the statement, because an outage may lose the answer of the statement.
   ownRuns.push(run)
   const table = `"${schema}".sync_lease`
   const taken = await sql.unsafe(

@@ -1,4 +1,4 @@
-/** A copy in a file of SQLite: a table for each list, and one for the checkpoint. */
+/** Stores a copy in a SQLite file, with one table per list, and one table for the checkpoint. */
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { type Positions, parsePosition } from '../checkpoint.ts'
@@ -29,17 +29,17 @@ const positionRows = z.array(z.object({ key: z.string(), value: z.string() }))
 const recordRows = z.array(z.object({ id: z.int(), record: z.string() }))
 const countRows = z.array(z.object({ tenantId: z.int(), count: z.int() }))
 
-/** Records that are read with one statement. */
+/** The number of records that one statement reads. */
 const readSize = 1_000
 
-/** The time for which a sync waits for another sync to end, in milliseconds. */
+/** The maximum time that a sync waits until another sync releases the lock, in milliseconds. */
 const lockTimeoutMs = 1_000
 
 /**
- * Takes the lock of a copy: an exclusive lock of SQLite on a file in the same folder, which the system releases when the process
- * ends. The copy itself stays readable.
+ * Takes the lock of a copy: an exclusive lock of SQLite on a separate file in the same folder, so that the copy itself
+ * stays readable. The operating system releases the lock when the process ends.
  *
- * @throws SyncError when another process holds it
+ * @throws SyncError when another process holds the lock
  */
 async function takeLock(path: string): Promise<SqliteDatabase> {
   const lock = await openSqlite(`${path}.lock`)
@@ -52,7 +52,7 @@ async function takeLock(path: string): Promise<SqliteDatabase> {
   }
 }
 
-/** A copy in a file of SQLite. */
+/** Stores a copy in a SQLite file. */
 export class SqliteStore implements Store {
   readonly positions: Positions
   private readonly statements = new Map<string, SqliteStatement>()
@@ -66,7 +66,7 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * Opens the file, which is created when it does not exist.
+   * Opens the file, or creates it.
    *
    * @throws SyncError on a Node without `node:sqlite`, or when another process syncs to the file
    */
@@ -82,7 +82,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Opens the file to read it. @returns null when it holds no copy */
+  /** Opens the file only for reading. @returns null when the file contains no copy */
   static async read(path: string): Promise<SqliteStore | null> {
     if (!existsSync(path)) return null
     const database = await openSqlite(path, { readOnly: true })
@@ -177,7 +177,8 @@ export class SqliteStore implements Store {
       try {
         this.database.exec('rollback')
       } catch {
-        // SQLite has already rolled back, for example on a full disk. The first error has the reason.
+        // Ignores this error: SQLite has already rolled back, for example on a full disk, and the first error has the
+        // reason.
       }
       throw error
     }
