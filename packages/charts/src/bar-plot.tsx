@@ -1,35 +1,36 @@
-// Draws stacked bars as SVG, in a page of the service and in a browser. The page adds the words and the table.
+// Draws stacked bars as SVG, for pages of the service and for the dashboard. The caller adds the description and the
+// table.
 import type { SVGAttributes } from 'preact'
 
-/** A series of a plot: the same in all bars. */
+/** A series of a plot, with the same label and color in all bars. */
 export interface Series {
-  /** The label in the legend, and the heading of its column. */
+  /** The label of the series in the legend, and the heading of its column in the table. */
   label: string
-  /** The variable of its color in the style sheet of the page. */
+  /** The CSS variable with the color of the series, without `--`. */
   color: string
-  /** Distinguishes the series from another series with the same color. */
+  /** Hatches the area, to distinguish the series from another one with the same color. */
   hatched?: boolean
 }
 
-/** A bar of a plot. */
+/** A stacked bar, with the values of one point of the axis. */
 export interface Bar {
-  /** One value for each series, in the order of `series`. */
+  /** One value per series, in the order of `series`. */
   values: readonly number[]
-  /** The values in words, for the tooltip; without it, the bar has no tooltip. */
+  /** The text of the tooltip; without this text, the bar has no tooltip. */
   description?: string
 }
 
 /** A text below the bars. */
 export interface AxisLabel {
-  /** The index of its bar. */
+  /** The index of the bar above the text. */
   index: number
   text: string
 }
 
 interface BarPlotProps {
-  /** Names the patterns of this plot; unique on the page. */
+  /** The prefix of the ids in this plot; must be unique on the page. */
   id: string
-  /** The plot in words, for screen readers. Without it, the surrounding elements describe the plot. */
+  /** Describes the plot to screen readers. Without this text, the surrounding elements must describe the plot. */
   label?: string
   series: readonly Series[]
   /** All bars, oldest first. A bar without values is a gap. */
@@ -38,14 +39,16 @@ interface BarPlotProps {
   step: number
   barWidth: number
   plotHeight: number
-  /** The width for the texts at the right. */
+  /** The width that is reserved for the ticks at the right, in units of the SVG. */
   axisWidth: number
   ticks: readonly number[]
   formatTick: (tick: number) => string
   labels: readonly AxisLabel[]
-  /** True when a label is centred below its bar. Default: it begins at a mark at the bar's left edge. */
+  /**
+   * True when a label is centred below its bar. Default: the label begins next to a mark at the left edge of the bar.
+   */
   centred?: boolean
-  /** The index of the bar that is pointed at. */
+  /** The index of the highlighted bar. */
   selected?: number | null
   /** The SVG attribute that fits the plot into a box of other proportions. */
   preserveAspectRatio?: string
@@ -55,7 +58,7 @@ const top = 12
 const labelHeight = 24
 const axisColor = 'var(--field-line)'
 
-/** Stacked bars over an axis, with ticks at the right. */
+/** Draws stacked bars above an axis, with ticks at the right. */
 export function BarPlot({ id, label, series, bars, step, barWidth, plotHeight, axisWidth, ...rest }: BarPlotProps) {
   const { ticks, formatTick, labels, centred = false, selected = null, preserveAspectRatio } = rest
   const scale = plotHeight / (ticks.at(-1) || 1)
@@ -101,13 +104,13 @@ export function BarPlot({ id, label, series, bars, step, barWidth, plotHeight, a
   )
 }
 
-/** Centres a label below its bar, or sets it next to the mark at the bar's left edge. */
+/** Returns the position of a label: centred below its bar, or next to the mark at the left edge of the bar. */
 const placeLabel = (index: number, step: number, centred: boolean) =>
   centred ? { x: (index + 0.5) * step, 'text-anchor': 'middle' } : { x: index * step + 3 }
 
 interface BarShapeProps extends Pick<BarPlotProps, 'series' | 'step' | 'barWidth' | 'plotHeight'> {
   bar: Bar
-  /** The left edge of the place of the bar. */
+  /** The left edge of the space for the bar, in units of the SVG. */
   x: number
   y: (value: number) => number
   hatch: string
@@ -143,11 +146,11 @@ function BarShape({ bar, series, step, barWidth, plotHeight, x, y, hatch }: BarS
 
 interface AreaProps extends Pick<SVGAttributes, 'x' | 'y' | 'width' | 'height' | 'rx'> {
   color: string
-  /** The id of the pattern that hatches it, or null. */
+  /** The id of the pattern that hatches the area; null for an area without hatching. */
   hatch: string | null
 }
 
-/** The area of a series, in its bars and in the legend. */
+/** Draws the area of a series, in a bar or in the legend. */
 const Area = ({ color, hatch, ...box }: AreaProps) => (
   <>
     <rect fill={`var(--${color})`} {...box} />
@@ -155,7 +158,7 @@ const Area = ({ color, hatch, ...box }: AreaProps) => (
   </>
 )
 
-/** Names the series of a plot. */
+/** The legend of a plot: the color and the label of each series. */
 export const Legend = ({ id, series }: { id: string; series: readonly Series[] }) => (
   <ul class="legend">
     {series.map(({ label, color, hatched }) => (
@@ -173,10 +176,11 @@ export const Legend = ({ id, series }: { id: string; series: readonly Series[] }
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 /**
- * Returns the ticks of an axis: whole multiples of 1, 2 or 5 times a power of ten, from 0 to the first not below `most`.
+ * Returns the ticks of an axis, from 0 to the first tick that is at least `most`. The distance between ticks is 1, 2 or
+ * 5 times a power of ten.
  *
  * @param most the largest value, 0 or more
- * @param steps about how many steps the axis has
+ * @param steps the approximate number of steps of the axis
  */
 export function ticksFor(most: number, steps = 4): number[] {
   const rough = Math.max(most, 1) / steps

@@ -1,4 +1,4 @@
-// The figures of a period at a glance, with their change against the days with which it is compared.
+// The most important figures of a period, with their change against the compared days.
 import type { ComponentChildren } from 'preact'
 import { changeFrom } from '../comparison.ts'
 import { formatChange, formatCount, formatDays, formatMoney, formatNumberOf, formatShare } from '../format.ts'
@@ -39,7 +39,8 @@ export function Cards({ figures, before, currency }: CardsProps) {
   const today = dayIn(figures.timeZone, new Date(figures.asOf))
   const held = outstandingIn(currency)
   const vouchersExpiring = held && { ...held, sort: 'valid-until', 'valid-to': addDays(today, 30) }
-  // The figure uses the calendar day of each tenant, but the list uses the calendar day of the figures.
+  // The figure uses the calendar day in the time zone of each tenant, but the list uses the time zone of the figures,
+  // so their numbers can differ.
   const hasOtherDays = view.withDescendants || view.timeZone !== null
   return (
     <section aria-label="Figures">
@@ -102,7 +103,7 @@ export function Cards({ figures, before, currency }: CardsProps) {
   )
 }
 
-/** The number of vouchers of a balance, and of those without one. */
+/** The number of outstanding vouchers, and the number of these vouchers without a balance. */
 const Vouchers = ({ of, filters }: { of: Balance; filters: Filters | null }) => (
   <>
     <VouchersLink filters={filters}>{formatNumberOf(of.vouchers, 'voucher')}</VouchersLink>
@@ -111,8 +112,8 @@ const Vouchers = ({ of, filters }: { of: Balance; filters: Filters | null }) => 
 )
 
 /**
- * Says which share of the sold balances has been redeemed until now. There is no comparison with an earlier period,
- * because records do not say when a balance changed: the share at the same age of the vouchers is unknown.
+ * Returns a text with the share of the sold balances that has been redeemed until now. There is no comparison with an
+ * earlier period: its vouchers are older, and the records do not say when a balance changed.
  */
 function describeShare(sold: Sales): string {
   const share = redeemedShare(sold)
@@ -141,12 +142,12 @@ interface ChangeProps {
   /** The days with which the period is compared; null for no comparison. */
   days: Days | null
   now: number
-  /** The number on these days; undefined when unknown. */
+  /** The number in the days of the comparison; undefined when unknown. */
   before: number | undefined
   format: (number: number) => string
 }
 
-/** The change of a number, with the days and the number before. */
+/** Shows the change of a number against the compared days, and the number in these days. */
 function Change({ days, now, before, format }: ChangeProps) {
   if (days === null || before === undefined) return null
   const change = changeFrom(before, now)

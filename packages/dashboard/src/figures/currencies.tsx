@@ -8,7 +8,7 @@ import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from './model.ts'
 
 /**
- * The amounts in each currency when the view has several, and sentences about missing data.
+ * Shows the amounts in each currency when the view has several currencies, and sentences about missing data.
  *
  * @param props.currency the currency that the figures show
  */
@@ -58,7 +58,7 @@ export function Currencies({ figures, currency }: { figures: Figures; currency: 
   )
 }
 
-/** Returns the sales and the outstanding balance in a currency, as far as there are vouchers. */
+/** Returns texts with the sales and the outstanding balance in a currency. Leaves out an amount of zero vouchers. */
 function partsOf({ totals, outstanding }: Figures, currency: Currency) {
   const [sold, held] = [salesIn(totals ?? [], currency), balanceIn(outstanding ?? [], currency)]
   return [
@@ -67,7 +67,7 @@ function partsOf({ totals, outstanding }: Figures, currency: Currency) {
   ].filter(({ vouchers }) => vouchers > 0)
 }
 
-/** Says why a view shows zeros; null when it does not. */
+/** Returns a sentence with the reason why the view shows zeros; null when it shows other numbers. */
 function describeMissingSales(
   view: View,
   { totals, outstanding, status }: Figures,

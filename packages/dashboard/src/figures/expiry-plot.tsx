@@ -12,9 +12,9 @@ import { type Currency, describeWithoutBalance, type Outstanding } from './model
 /** The maximum number of months that are shown. */
 const maxMonths = 36
 
-/** The balances and vouchers that expire in a month. */
+/** The number and the total balance of the vouchers that expire in one month. */
 interface Expiry {
-  /** The first day of the month; `later`: after the last month that is shown; `never`: it does not expire. */
+  /** The first day of the month. `later`: after the last month of the plot. `never`: the vouchers do not expire. */
   month: string | 'later' | 'never'
   vouchers: number
   balance: number
@@ -54,7 +54,7 @@ const nameExpiry = ({ month }: Expiry) =>
 interface ExpiryPlotProps {
   outstanding: Outstanding | undefined
   currency: Currency
-  /** The present day in the time zone of the figures, `YYYY-MM-DD`. */
+  /** The current day in the time zone of the figures, `YYYY-MM-DD`. */
   today: string
 }
 

@@ -19,13 +19,15 @@ interface FiguresProps {
   request: SendOperation
   /** The permissions of the token. The page requests only the data that they allow. */
   permissions: readonly string[]
-  /** Reports the currencies of the figures, the most sold first, for the controls; null when there are no figures. */
+  /**
+   * Called with the currencies of the figures, the most sold first, for the controls; null when there are no figures.
+   */
   onCurrencies(currencies: readonly Currency[] | null): void
 }
 
 /**
- * The figures of the view. While the figures of another view load, the page shows the former view, and its controls
- * are disabled.
+ * Loads and shows the figures of the view. While the figures of a new view load, the page shows the previous view with
+ * disabled controls.
  */
 export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
   const { view: wanted, go } = useView()
@@ -92,7 +94,7 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
       <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
         <Failure answer={answer} what="The figures" shownOf={formatInstant(figures.asOf, figures.timeZone)} />
         <LagNotice asOf={figures.asOf} answer={answer} />
-        {/* Prints the choices of the controls below the name of the tenant. */}
+        {/* A line below the name of the tenant, only on paper, with the values of the controls. */}
         <p class="print-heading">
           {formatDays(view.from, view.to)}
           {currency !== null && `, amounts in ${currency}`}
@@ -101,7 +103,7 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
         </p>
         <Currencies {...{ figures, currency }} />
         <Cards {...{ figures, currency }} before={answer.data?.tenant?.before ?? null} />
-        {/* Figures that do not exist yet are missing for products as well. */}
+        {/* When the figures do not exist yet, the figures of products do not exist either. */}
         {answer.error?.kind !== 'unavailable' && (
           <Failure answer={productsAnswer} what={products ? 'Newer figures of products' : 'The products'} />
         )}

@@ -2,15 +2,15 @@ import { formatNumberOf } from '../format.ts'
 import type { Answer } from '../use-answer.ts'
 
 /**
- * The greatest age of figures without a notice, in seconds. The notice should appear after 5 seconds, and the time of
- * the answer has whole seconds only.
+ * The maximum age of figures without a notice, in seconds. The notice should appear after 5 seconds; one more second is
+ * allowed because the time of the answer has only whole seconds.
  */
 const usualLag = 4
 
 type Timed = Pick<Answer<unknown, unknown>, 'answeredAt' | 'reload'>
 
 /**
- * Says that the figures are old, for example because no instance of the service makes steps.
+ * Says that the figures are old, for example because no instance of the service runs the steps that update them.
  *
  * @param props.asOf the stamp of the last step: the figures have all changes up to it
  * @param props.answer the answer with the figures; without a known `answeredAt` the notice is not shown

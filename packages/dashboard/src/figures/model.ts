@@ -1,4 +1,4 @@
-// The figures of a view in one currency.
+// Selects and formats the figures of a view in one currency.
 import { sum } from '../../../charts/src/bar-plot.tsx'
 import { formatCount, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
 import type { DashboardFiguresQuery } from '../operations.ts'
@@ -7,22 +7,21 @@ import type { Days, Interval } from '../period.ts'
 /** The answer of `DashboardFigures` about a tenant. */
 type TenantFigures = NonNullable<DashboardFiguresQuery['tenant']>
 
-/** The figures of a period. */
 export type Figures = NonNullable<TenantFigures['figures']>
 
-/** The figures with which they are compared. */
+/** The figures of the compared days. */
 export type ComparisonFigures = NonNullable<TenantFigures['before']>
 
-/** An interval of a period. */
+/** One interval of the period, for example a month, with its sales. */
 export type FigurePeriod = NonNullable<Figures['periods']>[number]
 
-/** The consents of an interval. */
+/** The numbers of given and withdrawn consents in one interval. */
 export type ConsentPeriod = NonNullable<Figures['consents']>[number]
 
-/** The sales of one currency. */
+/** The number, the price and the value of the vouchers sold in one currency. */
 export type Sales = NonNullable<Figures['totals']>[number]
 
-/** The outstanding balances of one currency. */
+/** The balances that are left on vouchers in one currency, with their months of expiry. */
 export type Outstanding = NonNullable<Figures['outstanding']>[number]
 
 /** The currency code of an amount; null for vouchers without a currency. */
@@ -30,7 +29,7 @@ export type Currency = string | null
 
 const none = { vouchers: 0, paid: 0 }
 
-/** Returns the sales in a currency: zeros when there are none. */
+/** Returns the sales in a currency; zeros when there are no sales in this currency. */
 export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
   figures.find(figure => figure.currency === currency) ?? {
     currency,
@@ -42,7 +41,7 @@ export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
     withoutBalance: none,
   }
 
-/** Returns the sum of the consents of intervals. */
+/** Adds the consents of several intervals. */
 export const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdrawn'>[]) => ({
   given: sum(periods.map(({ given }) => given)),
   withdrawn: sum(periods.map(({ withdrawn }) => withdrawn)),
@@ -51,7 +50,7 @@ export const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'w
 /** A balance in one currency. */
 export type Balance = Omit<Outstanding, 'byExpiry'>
 
-/** Returns a balance in a currency: zeros when there is none. */
+/** Returns the balance in a currency; zeros when there is no balance in this currency. */
 export const balanceIn = (figures: readonly Balance[], currency: Currency): Balance =>
   figures.find(figure => figure.currency === currency) ?? { currency, vouchers: 0, balance: 0, withoutBalance: none }
 
@@ -66,7 +65,7 @@ export const describeWithoutBalance = ({ currency, withoutBalance }: Pick<Sales,
     ? null
     : `${formatCount(withoutBalance.vouchers)} of them without a balance, as for an experience (${formatMoney(withoutBalance.paid, currency)} paid)`
 
-/** Explains the columns of vouchers without a balance. */
+/** A sentence that explains vouchers without a balance below the tables. */
 export const withoutBalanceNote =
   'Vouchers without a balance pay for a service, for example an experience, and not for an amount of money.'
 
@@ -97,14 +96,14 @@ export function currenciesOf({ totals, outstanding }: Amounts): Currency[] {
   )
 }
 
-/** Returns a sentence about the currency of the sales, or that there are no sales. */
+/** Returns a sentence that names the currency of the sales, or says that there are no sales. */
 export function describeSales(figures: Figures, currency: Currency): string {
   if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}. ${withoutBalanceNote}`
   const hasVouchers = figures.status?.some(({ vouchers }) => vouchers > 0) === true
   return hasVouchers ? 'No vouchers were sold in this period.' : 'There are no sales yet.'
 }
 
-/** Returns the share of their value that was redeemed, 0 to 1; null when they had no value. */
+/** Returns the redeemed share of the value of the vouchers, 0 to 1; null when the value is zero. */
 export const redeemedShare = ({ value, redeemed }: Pick<Sales, 'value' | 'redeemed'>): number | null =>
   value > 0 ? redeemed / value : null
 
@@ -113,7 +112,7 @@ const isWholeMonth = ({ from, to }: Days) => {
   return from.endsWith('-01') && Number(to.slice(8)) === new Date(Date.UTC(year, month, 0)).getUTCDate()
 }
 
-/** Returns the name of an interval: `November 2026`, or its days. */
+/** Returns the name of an interval: `November 2026` for a whole month, otherwise its days. */
 export const namePeriod = (days: Days, by: Interval): string =>
   by === 'MONTH' && isWholeMonth(days) ? formatDay(days.from, 'month') : formatDays(days.from, days.to)
 

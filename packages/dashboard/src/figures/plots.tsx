@@ -30,7 +30,7 @@ interface PlotsProps {
   products: readonly NamedProduct[] | null
 }
 
-/** The plots of a view; plots that the token may not read are left out. */
+/** Shows the plots of a view. Leaves out the plots whose data the token may not read. */
 export function Plots({ figures, by, currency, products }: PlotsProps) {
   const { periods, totals, outstanding, status, consents, asOf, timeZone } = figures
   const severalYears = (periods?.length ?? 0) > 12
@@ -70,7 +70,7 @@ interface Point {
   name: string
   tick: string
   sales: Sales
-  /** The filters that select the vouchers of the interval in the list; null when the list cannot show them. */
+  /** The filters that select the vouchers of the interval in the list; null when no filters select these vouchers. */
   filters: Filters | null
 }
 
@@ -165,7 +165,7 @@ function RedeemedPlot({ points, currency, total }: PeriodPlotProps) {
   )
 }
 
-/** New and withdrawn consents to marketing over time. */
+/** Plots the numbers of given and withdrawn consents to marketing over time. */
 function ConsentPlot({ periods, by }: { periods: readonly ConsentPeriod[]; by: Interval }) {
   const title = 'Consents to marketing'
   const { given, withdrawn } = countConsents(periods)

@@ -1,7 +1,7 @@
 // The names of products: their titles, and a suffix that distinguishes equal titles.
 import type { DashboardProductsQuery } from '../operations.ts'
 
-/** The maximum number of products that are compared: as many as the API ranks. */
+/** The maximum number of products in the table, which is the maximum that the API ranks. */
 export const maxProducts = 100
 
 /** A product with its sales in the period. */
@@ -14,11 +14,11 @@ export interface NamedProduct extends ProductSales {
   name: string
 }
 
-/** Returns the title of a product. A deleted product may have none. */
+/** Returns the title of a product, or its id when a deleted product has no title. */
 const titleOf = ({ title, productId }: Pick<ProductSales, 'title' | 'productId'>): string =>
   title ?? `Product ${productId}`
 
-/** Adds a suffix, if there is one, to each name that several products have. */
+/** Adds the suffix of the same index, if it is defined, to each name that occurs more than once. */
 const addSuffixes = (names: readonly string[], additions: readonly (string | undefined)[]): string[] =>
   names.map((name, index) => {
     const isAlone = names.indexOf(name) === names.lastIndexOf(name)
@@ -27,8 +27,8 @@ const addSuffixes = (names: readonly string[], additions: readonly (string | und
   })
 
 /**
- * Names products by their titles. Products with the same title get the names of their tenants, and within one tenant
- * their ids.
+ * Gives each product a unique name: its title, with the name of the tenant when several products have the same title,
+ * and with the id when they also have the same tenant.
  */
 export function nameProducts(products: readonly ProductSales[]): NamedProduct[] {
   const withTenants = addSuffixes(

@@ -1,4 +1,4 @@
-// The columns of sales, which several tables share.
+// Defines the columns with sales, which several tables share.
 import { formatCount, formatMoney, formatShare } from '../format.ts'
 import { type Column, numberColumn } from '../tables/data-table.tsx'
 import { type VouchersTarget, vouchersColumn } from '../vouchers/vouchers-link.tsx'
@@ -7,7 +7,7 @@ import { type Currency, redeemedShare, type Sales } from './model.ts'
 /**
  * Returns the columns of the sales in a currency.
  *
- * @param of returns the sales of a row, null when it has none to show, and the vouchers sold
+ * @param of returns the sales of a row, or null when the row shows no sales, and the target of the link to its vouchers
  */
 export const salesColumns = <Row>(
   currency: Currency,

@@ -8,7 +8,7 @@ import { type Currency, describeRemaining, type Figures } from './model.ts'
 import type { NamedProduct } from './product-names.ts'
 import { nameStatus, statuses } from './status-words.ts'
 
-/** The vouchers of all periods and currencies by their present status. */
+/** Shows the vouchers of all periods and currencies by their current status. */
 export function StatusShares({ figures }: { figures: NonNullable<Figures['status']> }) {
   const title = 'Vouchers by status'
   const total = figures.reduce((all, { vouchers }) => all + vouchers, 0)
@@ -38,15 +38,15 @@ export function StatusShares({ figures }: { figures: NonNullable<Figures['status
 }
 
 /**
- * Returns the filters of the vouchers sold in the period and the currency of the view, of one product, or of all
- * products (null).
+ * Returns the filters that select the vouchers sold in the period and the currency of the view, of one product, or of
+ * all products (null).
  */
 export const soldOf = ({ productId }: { productId: number | null }, currency: Currency): Filters | null => {
   const sold = soldIn(null, currency)
   return sold && { ...sold, ...(productId !== null && { product: String(productId) }) }
 }
 
-/** The best-selling products, by the amount paid. */
+/** Shows the products with the largest amounts paid. */
 export function TopProducts({ products, currency }: { products: readonly NamedProduct[]; currency: Currency }) {
   const title = 'Top products'
   const shown = products.slice(0, 8)

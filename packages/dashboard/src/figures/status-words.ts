@@ -1,6 +1,9 @@
 import type { VoucherStatus } from '../operations.ts'
 
-/** The statuses of vouchers, in the order of the service: a voucher has the first that applies (R25). */
+/**
+ * The label and the color of each status, in the order of rule R25: the status of a voucher is the first one that
+ * applies.
+ */
 const described: Record<VoucherStatus, { words: string; tone: 'good' | 'warn' | 'bad' | '' }> = {
   VOID: { words: 'Void', tone: 'bad' },
   REDEEMED: { words: 'Redeemed', tone: '' },
@@ -13,8 +16,8 @@ const described: Record<VoucherStatus, { words: string; tone: 'good' | 'warn' | 
 /** All statuses, in the order in which they are shown. */
 export const statuses = Object.keys(described) as VoucherStatus[]
 
-/** Returns a status in words; a status that could not be read is unknown. */
+/** Returns the label of a status; `Unknown` when the status could not be read. */
 export const nameStatus = (status: VoucherStatus | null): string => (status ? described[status].words : 'Unknown')
 
-/** Returns the class of the badge of a status. */
+/** Returns the CSS class with the color of a status; an empty text for no color. */
 export const toneOf = (status: VoucherStatus | null): string => (status ? described[status].tone : '')

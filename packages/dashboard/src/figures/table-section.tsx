@@ -29,7 +29,7 @@ interface TableSectionProps {
   products: readonly NamedProduct[] | null
 }
 
-/** One of the tables, and the links to the other tables. */
+/** Shows one of the tables, and links to the other tables. */
 export function TableSection(props: TableSectionProps) {
   const { request, permissions, figures, by, currency, currencies, products } = props
   const { view } = useView()

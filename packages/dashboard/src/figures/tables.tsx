@@ -1,4 +1,4 @@
-// The tables below the plots, one at a time.
+// The tables below the plots. The page shows one of them at a time.
 import { formatCount, formatDays, formatMoney, formatShare, nameCurrency } from '../format.ts'
 import type { Days, Interval } from '../period.ts'
 import { type Column, numberColumn, tableCsv } from '../tables/data-table.tsx'
@@ -21,7 +21,7 @@ import { maxProducts, type NamedProduct } from './product-names.ts'
 import { salesColumns } from './sales-columns.ts'
 import { soldOf } from './shares.tsx'
 
-/** An interval, or the total of all: its days are null. */
+/** One row: an interval, or the total of all intervals, whose `days` are null. */
 interface PeriodRow {
   name: string
   days: Days | null
@@ -29,7 +29,7 @@ interface PeriodRow {
   consents: Pick<ConsentPeriod, 'given' | 'withdrawn'>
 }
 
-/** The figures of each interval. */
+/** A table with one row per interval. */
 export function PeriodTable({ currency, figures, by }: { currency: Currency; figures: Figures; by: Interval }) {
   const { periods, totals, consents } = figures
   const toRow = ({ sales, ...days }: FigurePeriod): PeriodRow => ({
@@ -68,7 +68,7 @@ export function PeriodTable({ currency, figures, by }: { currency: Currency; fig
   )
 }
 
-/** A product, or the total of all: it has no id. */
+/** One row: a product, or the total of all products, which has no id. */
 type ProductRow = Pick<NamedProduct, 'name' | 'vouchers' | 'paid'> & { productId: number | null }
 
 interface ProductTableProps {
@@ -77,7 +77,7 @@ interface ProductTableProps {
   total: Sales
 }
 
-/** The products that sold most in the period. */
+/** A table of the products that sold most in the period. */
 export function ProductTable({ currency, products, total }: ProductTableProps) {
   const { view } = useView()
   const money = (amount: number) => formatMoney(amount, currency)

@@ -1,5 +1,5 @@
-// The tenant that is shown and the tenants directly below it, one page at a time, because the figures of each tenant
-// count against the rate.
+// A table of the tenant that is shown and of its direct children. Loads one page at a time, because the figures of each
+// tenant use up the rate limit.
 import type { SendOperation } from '../api.ts'
 import { formatMoney, formatNumberOf, nameCurrency } from '../format.ts'
 import { DashboardTenantsBelow, type DashboardTenantsBelowQuery } from '../operations.ts'
@@ -16,11 +16,15 @@ import { soldIn } from '../vouchers/filter.ts'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn, withoutBalanceNote } from './model.ts'
 import { salesColumns } from './sales-columns.ts'
 
-/** The number of tenants of a page. Each counts as six operations, so a page fits in the usual rate, 120 a minute. */
+/**
+ * The number of tenants per page. Each tenant counts as six operations, so one page fits in the default rate limit of
+ * 120 per minute.
+ */
 const pageSize = 10
 
 /**
- * The maximum number of tenants in one download. Reading them uses about three minutes of the rate of an administrator's token.
+ * The maximum number of tenants in one download. Reading these tenants uses the rate limit of an administrator's token
+ * for about three minutes.
  */
 const most = 500
 
@@ -28,10 +32,10 @@ type Tenant = NonNullable<DashboardTenantsBelowQuery['tenant']>
 
 type TenantBelow = NonNullable<Tenant['children']>['nodes'][number]
 
-/** A row: a tenant with its descendants, a tenant by itself, or the total of all. */
+/** One row: a tenant with its descendants, a tenant without its descendants, or the total of all rows. */
 interface TenantRow {
   name: string
-  /** The view to which the row leads. */
+  /** The change of the view when the viewer opens the row. */
   change: Change
   figures: Tenant['figures'] | undefined
 }
@@ -43,11 +47,11 @@ interface TenantTableProps {
   figures: Figures
 }
 
-/** The tenant itself and the tenants directly below, compared with each other. Their total is what the cards show. */
+/** A table of the tenant itself and of its direct children. The total of the rows equals the figures on the cards. */
 export function TenantTable({ currency: chosen, request, figures }: TenantTableProps) {
   const { view, go } = useView()
   const { tenant, from, to, params, withDescendants } = view
-  // The days of all rows are the days of the view, so that the rows add up to the total.
+  // All rows use the days in the time zone of the view, so that the rows add up to the total.
   const { timeZone } = figures
   const toRow = ({ databaseId, name, timeZone: own, figures }: TenantBelow): TenantRow => ({
     name,
@@ -81,12 +85,12 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
     figures: withDescendants ? figures : others,
   }
   const rows = nodes.map(toRow)
-  // A tenant without its own vouchers has no currency: then it uses the most frequent currency of the tenants below it.
+  // When the tenant has no vouchers of its own, the table uses the most frequent currency of its children.
   const currency = chosen ?? (total.figures ? currenciesOf(total.figures)[0] : null) ?? null
   const columns = columnsOf(currency)
   const toCsv = (all: readonly TenantRow[]) => {
     const codesOf = ({ figures: of }: TenantRow) => (of ? currenciesOf(of) : [])
-    // A tenant without amounts has a row in the first currency.
+    // In a CSV file, a tenant without amounts gets one row, in the first currency.
     const partOf = (code: Currency, isFirst = false) => ({
       columns: columnsOf(code),
       rows: all.filter(row => codesOf(row).includes(code) || (isFirst && codesOf(row).length === 0)),
@@ -155,7 +159,7 @@ function columnsOf(currency: Currency): Column<TenantRow>[] {
       .map(sales => formatMoney(sales.paid, sales.currency))
       .join(', ')
   const amounts = salesColumns<TenantRow>(currency, ({ figures, change }) => ({
-    // A dash, because a zero would hide amounts in another currency.
+    // Shows a dash, because a zero would hide amounts in another currency.
     sales: figures?.totals?.some(has) ? salesIn(figures.totals, currency) : null,
     filters: soldIn(null, currency),
     change: { ...change, currency },

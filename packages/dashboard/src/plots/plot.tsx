@@ -1,4 +1,4 @@
-// A figure with bars over time: the words, the plot, the value that is pointed at, and the numbers as a table.
+// A figure with bars over time: a summary, the plot, the values of the selected bar, and the numbers as a table.
 import { useState } from 'preact/hooks'
 import { type AxisLabel, BarPlot, Legend, type Series, ticksFor } from '../../../charts/src/bar-plot.tsx'
 import { DataTable, type DataTableProps } from '../tables/data-table.tsx'
@@ -7,30 +7,30 @@ import type { Filters } from '../vouchers/filter.ts'
 import { showVouchers, VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { useWidth } from './use-width.ts'
 
-/** A place on the axis of a plot. */
+/** One point on the axis of a plot. */
 interface PlotPoint {
-  /** The label of the point on the axis, if there is room for it. */
+  /** The label of the point on the axis, which is shown only if there is space. */
   tick: string
   /** The name and the values of the point in words: `November 2026: £1,204 of 31 vouchers`. */
   description: string
-  /** The filters of the vouchers that it counts; null or undefined: the list cannot show them. */
+  /** The filters that select the vouchers of the point; null or undefined when no filters select these vouchers. */
   filters?: Filters | null
 }
 
-/** Bars in one unit. Several panels stand below each other over the same points. */
+/** Bars whose values have one unit. Several panels are stacked vertically and share the same points. */
 interface PlotPanel {
-  /** The name of the values, and the title of the panel when there are several panels. */
+  /** The name of the values. When there are several panels, it is also the title of the panel. */
   label: string
-  /** The value of each point; null: none. */
+  /** The value of each point; null for a point without a value. */
   values: readonly (number | null)[]
-  /** The name of the rest up to 1, for values that are shares. */
+  /** For values that are shares: the name of the rest of the bar, up to 1. */
   rest?: string
   /** The height of the panel, in pixels. */
   height: number
   formatTick: (tick: number) => string
 }
 
-/** Returns the series of a panel. @param index its place from the top */
+/** Returns the series of a panel. @param index the position of the panel from the top, from 0 */
 const seriesOf = ({ label, rest }: PlotPanel, index: number): Series[] => [
   { label, color: index === 0 ? 'plot-first' : 'plot-second' },
   ...(rest === undefined ? [] : [{ label: rest, color: 'plot-rest', hatched: true }]),
@@ -40,22 +40,22 @@ interface PlotProps<Row> {
   /** Unique on the page. */
   id: string
   title: string
-  /** The plot in words: what it shows, the total and the extremes. */
+  /** A description of the plot in sentences, with the total and the extremes. */
   summary: string
   points: readonly PlotPoint[]
   panels: readonly PlotPanel[]
   table: Omit<DataTableProps<Row>, 'label'>
-  /** The point whose values are shown without a pointer. Default: the last. */
+  /** The index of the point whose values are shown while no bar is pointed at. Default: the last point. */
   rest?: number
 }
 
 const valuesOf = ({ rest }: PlotPanel, value: number | null): number[] =>
   value === null ? [] : rest === undefined ? [value] : [value, 1 - value]
 
-/** The width of a character on the axis, and the space between labels. */
+/** The width of a character on the axis, and the minimum space between two labels, in pixels. */
 const [characterWidth, labelSpace] = [6.2, 14]
 
-/** Returns the width for the longest text of a tick: `KWD 600` has three wide letters. */
+/** Returns the width of the longest tick, in pixels. Capital letters, as in `KWD 600`, are wider than digits. */
 function measureAxis(panels: readonly PlotPanel[]): number {
   const texts = panels.flatMap(panel => ticksOf(panel).map(panel.formatTick))
   return Math.max(52, ...texts.map(text => 12 + text.length * 7.6))
@@ -67,8 +67,8 @@ const ticksOf = ({ rest, values, height }: PlotPanel): readonly number[] =>
     : [0, 0.25, 0.5, 0.75, 1]
 
 /**
- * Draws a plot. With the keyboard, it is a slider over its points. A click on a bar shows the vouchers that it counts, as
- * does the link below the bars.
+ * Draws a plot. For the keyboard, the plot is a slider over its points. A click on a bar, or on the link below the
+ * bars, shows the vouchers that the bar counts.
  */
 export function Plot<Row>({ id, title, summary, points, panels, table, rest }: PlotProps<Row>) {
   const { go } = useView()
@@ -116,7 +116,7 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
         onKeyDown={move}
         onFocus={() => setPointed(current)}
         onPointerMove={event => setPointed(indexAt(event))}
-        // With a finger, the shown point stays, because the person then taps the link below the bars.
+        // On a touch screen the point stays selected, so that the person can tap the link below the bars.
         onPointerLeave={event => event.pointerType === 'mouse' && setPointed(null)}
         onClick={event => {
           const { filters } = points[indexAt(event) ?? -1] ?? {}
@@ -155,7 +155,10 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
   )
 }
 
-/** Returns as many labels as fit, at equal distances and with the last one, and no label beyond the left edge. */
+/**
+ * Returns as many labels as fit, at equal distances. The last label is always included, and no label crosses the left
+ * edge.
+ */
 function pickLabels(points: readonly PlotPoint[], step: number): AxisLabel[] {
   const width = Math.max(...points.map(({ tick }) => tick.length)) * characterWidth + labelSpace
   const every = Math.max(1, Math.ceil(width / step))

@@ -1,7 +1,7 @@
-// Named parts of a whole, each with a bar: the plot is its own table.
+// Shows the parts of a whole as a table with a bar in each row, so no separate plot is necessary.
 import type { ComponentChildren } from 'preact'
 
-/** Shows a share of a whole as a bar, next to the words. @param length 0 to 1 */
+/** Shows a share of a whole as a bar, next to the text. @param length 0 to 1 */
 export const ShareBar = ({ length }: { length: number }) => (
   <svg class="share-bar" aria-hidden="true">
     <rect class="track" width="100%" height="6" rx="3" />
@@ -9,10 +9,10 @@ export const ShareBar = ({ length }: { length: number }) => (
   </svg>
 )
 
-/** A part: its name, its numbers in words, and the length of its bar. */
+/** One part of the whole: its name, its formatted numbers, and the length of its bar. */
 interface Share {
   name: ComponentChildren
-  /** One text for each heading after the first. */
+  /** The texts of the other columns, one per heading after the first. */
   numbers: readonly string[]
   /** 0 to 1. */
   length: number

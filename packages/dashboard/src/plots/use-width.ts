@@ -1,7 +1,11 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** Measures an element. @returns its reference, and its width in pixels: 0 until it is measured */
+/**
+ * Measures an element.
+ *
+ * @returns the reference for the element, and the width of the element in pixels; 0 until it is measured
+ */
 export function useWidth<E extends Element>(): { ref: RefObject<E | null>; width: number } {
   const ref = useRef<E>(null)
   const [width, setWidth] = useState(0)

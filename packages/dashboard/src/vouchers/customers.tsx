@@ -1,4 +1,4 @@
-// The customers that a search finds, next to the vouchers.
+// The customers that a search finds, above the list of vouchers.
 import type { SendOperation } from '../api.ts'
 import { DashboardCustomers, type DashboardCustomersQuery, type MarketingSignupTextField } from '../operations.ts'
 import { Failure } from '../placeholders.tsx'
@@ -14,9 +14,10 @@ const fieldNames: Readonly<Record<MarketingSignupTextField, string>> = {
 }
 
 /**
- * The customers with the text in their names or e-mail addresses. The audit has one entry an hour for such searches.
+ * Shows the customers whose names or e-mail addresses contain the text. The audit gets one entry per hour for such
+ * searches.
  *
- * @param props.text the text that is searched for; not blank
+ * @param props.text the search text; not blank
  */
 export function Customers({ request, text }: { request: SendOperation; text: string }) {
   const { tenant, withDescendants } = useView().view

@@ -1,32 +1,32 @@
-// The filters and the order of the vouchers, as the address holds them and as the API takes them.
+// Converts the filters and the sort order of vouchers between the URL and the API.
 import { statuses } from '../figures/status-words.ts'
 import { startOfDay } from '../instant.ts'
 import type { DashboardVouchersQueryVariables, PurchasedVoucherOrderField, VoucherStatus } from '../operations.ts'
 import { addDays, type Days, isDay } from '../period.ts'
 import type { Params } from '../view.ts'
 
-/** The parameters of the address that choose vouchers, and the position in their list. */
+/** The parameters of the URL that filter and sort vouchers, and the cursors of the page. */
 export const filterNames = [
   ...(['text', 'status', 'product', 'bought-from', 'bought-to', 'valid-from', 'valid-to'] as const),
   ...(['in', 'least', 'most', 'of', 'sort', 'after', 'before'] as const),
 ]
 
-/** A parameter of the address that chooses vouchers. */
 export type FilterName = (typeof filterNames)[number]
 
-/** Filters as the address has them. */
+/** The values of the filters in the URL. */
 export type Filters = Partial<Record<FilterName, string>>
 
-/** Empty parameters of all filters, for a link that sets some of them. */
+/** An empty value for each filter, for a link that sets some filters and must remove all others. */
 export const noFilters: Params = Object.fromEntries(filterNames.map(name => [name, '']))
 
 /** The filter of the vouchers that count as sold. */
 const sold = { status: statuses.filter(status => status !== 'VOID').join() }
 
 /**
- * Returns the filters of the vouchers that a figure counts as sold; null without a currency, because no filter finds such vouchers.
+ * Returns the filters of the vouchers that a figure counts as sold; null without a currency, because no filter finds
+ * such vouchers.
  *
- * @param days the days of their purchase; with null, the filters follow the view's period and currency when these change
+ * @param days the days of purchase; with null, the filters always use the current period and currency of the view
  */
 export const soldIn = (days: Days | null, currency: string | null): Filters | null =>
   currency === null
@@ -37,7 +37,7 @@ export const soldIn = (days: Days | null, currency: string | null): Filters | nu
 export const outstandingIn = (currency: string | null): Filters | null =>
   currency === null ? null : { status: 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID', in: currency }
 
-/** Returns the parameters of an address with the period and the currency of the view in place of `of=view`. */
+/** Returns the parameters of a URL. Replaces `of=view` by the period and the currency of the view. */
 export const resolveFilters = (params: Params, { from, to }: Days, currency: string | null): Params =>
   params.of === 'view' ? { ...params, 'bought-from': from, 'bought-to': to, in: currency ?? '' } : params
 
@@ -51,7 +51,8 @@ const orderFields = {
 const isOrderField = (text: string): text is keyof typeof orderFields => Object.hasOwn(orderFields, text)
 
 /**
- * Returns the order in the URL; `-purchased` means descending. Without a known order, the latest purchases come first.
+ * Returns the sort order in the URL; `-purchased` means descending. Without a valid order, the latest purchases come
+ * first.
  */
 export function readOrder(sort = '') {
   const field = sort.replace(/^-/, '')
@@ -61,13 +62,13 @@ export function readOrder(sort = '') {
 }
 
 /**
- * Removes an order that the list does not have, for example from an old link. Also removes the page, because its cursor
- * belongs to that order.
+ * Removes an unknown sort order, for example of an old link. Also removes the cursors, because they are valid only for
+ * that order.
  */
 export const dropUnknownOrder = (params: Params): Params =>
   !params.sort || isOrderField(params.sort.replace(/^-/, '')) ? params : { ...params, sort: '', after: '', before: '' }
 
-/** Returns the statuses that the address names. */
+/** Returns the valid statuses in a parameter of the URL, separated by commas. */
 export const readStatuses = (text = ''): VoucherStatus[] => statuses.filter(status => text.split(',').includes(status))
 
 /** The time zone and the currency that the filters use. */
@@ -78,23 +79,26 @@ interface FilterDefaults {
   currency: string | null
 }
 
-/** Returns the currency of the filters; filters by amount need a currency. */
+/**
+ * Returns the currency of the filters. Without a chosen currency, it is `currency` when the list is filtered or sorted
+ * by amount, otherwise an empty text.
+ */
 export function readCurrency(params: Params, currency: string | null): string {
   const hasAmounts = readAmount(params.least) !== null || readAmount(params.most) !== null
   return params.in || (hasAmounts || readOrder(params.sort).field === 'balance' ? (currency ?? '') : '')
 }
 
-/** Returns an amount that was typed, or null. */
+/** Parses a typed amount; null when the text is not an amount. */
 export function readAmount(text = ''): number | null {
   return /^\d{1,9}([.,]\d{1,3})?$/.test(text) ? Number(text.replace(',', '.')) : null
 }
 
 const dayOrNull = (text = '') => (isDay(text) ? text : null)
 
-/** The filters and the order, as the API has them. */
+/** The filters and the sort order as arguments of the API. */
 type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
 
-/** Returns the filters and the order of an address. Leaves out invalid values. */
+/** Converts the parameters of a URL to the filters and the sort order of the API. Leaves out invalid values. */
 export function toQuery(params: Params, { timeZone, currency: shown }: FilterDefaults): VoucherQuery {
   const [boughtFrom, boughtTo] = [dayOrNull(params['bought-from']), dayOrNull(params['bought-to'])]
   const [from, to] = [dayOrNull(params['valid-from']), dayOrNull(params['valid-to'])]

@@ -1,4 +1,4 @@
-// The filters of the vouchers.
+// The form with the filters of the list of vouchers.
 import type { TargetedEvent } from 'preact'
 import { Choice } from '../choice.tsx'
 import { nameStatus, statuses } from '../figures/status-words.ts'
@@ -18,14 +18,14 @@ interface FiltersProps {
   currencies: readonly string[]
   products: readonly ProductChoice[]
   isFiltered: boolean
-  /** True when a text is also searched in the names of recipients and of customers. */
+  /** True when the search also includes the names of recipients and of customers. */
   findsRecipients: boolean
   findsCustomers: boolean
   onChange: (params: Params, how?: 'push' | 'replace') => void
   onClear: () => void
 }
 
-/** The form with the filters. Each filter takes effect immediately. */
+/** Shows the filters. Each filter takes effect immediately. */
 export function Filters(props: FiltersProps) {
   const { params, currency, currencies, products, isFiltered, findsRecipients, findsCustomers, onChange, onClear } =
     props
@@ -99,7 +99,7 @@ interface RangeProps extends Pick<FiltersProps, 'params' | 'onChange'> {
   names: readonly [FilterName, FilterName]
 }
 
-/** The two ends of a range; each may be open. */
+/** The two fields of a range. Either field may be empty. */
 const Range = ({ label, type, names, params, onChange }: RangeProps) => (
   <fieldset class="range">
     <legend>{label}</legend>

@@ -1,16 +1,16 @@
-// The places where the words of a search occur in a record.
+// Shows where the words of a search occur in a record.
 import type { ComponentChildren } from 'preact'
 
 /**
- * A text in which the words of a search are marked.
+ * Shows a text and marks the words of a search.
  *
- * @param props.search the text that was searched for; empty: nothing is marked
+ * @param props.search the search text; when it is empty, nothing is marked
  */
 export const Marked = ({ text, search }: { text: string; search: string }) => (
   <>{splitAtWords(text, search).map((part, index) => (index % 2 === 0 ? part : <mark>{part}</mark>))}</>
 )
 
-/** Splits a text at the words of a search: every second part is one of them. */
+/** Splits a text at the words of a search. Every second part, from index 1, is a word of the search. */
 function splitAtWords(text: string, search: string): string[] {
   const words = search.split(/\s+/).filter(word => word !== '')
   if (words.length === 0) return [text]
@@ -22,7 +22,9 @@ function splitAtWords(text: string, search: string): string[] {
   return text.split(new RegExp(`(${patterns.join('|')})`, 'giu'))
 }
 
-/** Names the fields in which the words occur. A field that the row does not show comes with its text. */
+/**
+ * Names the fields in which the words of the search occur. For a field that the row does not show, also shows its text.
+ */
 export const FoundIn = ({ fields }: { fields: readonly { name: string; text?: ComponentChildren }[] }) =>
   fields.length === 0 ? null : (
     <span class="muted found-in">

@@ -1,4 +1,4 @@
-// The vouchers that the filters leave as a CSV file.
+// Downloads the vouchers that match the filters as a CSV file.
 import type { SendOperation } from '../api.ts'
 import { type CsvCell, toCsv } from '../csv.ts'
 import { nameStatus } from '../figures/status-words.ts'
@@ -8,7 +8,7 @@ import { dayIn } from '../period.ts'
 import { ListDownload } from '../tables/list-download.tsx'
 import type { ListedVoucher } from './voucher.ts'
 
-/** The maximum number of vouchers of one file: about a minute of the usual rate. */
+/** The maximum number of vouchers in one file. Reading them uses the default rate limit of about one minute. */
 const most = 10_000
 const pageSize = 100
 
@@ -17,7 +17,7 @@ interface VoucherDownloadProps {
   query: Pick<DashboardVouchersQueryVariables, 'tenant' | 'withDescendants' | 'filter' | 'orderBy'>
   /** The time zone of the days of purchase. */
   timeZone: string
-  /** The number of vouchers; null while they are counted. */
+  /** The number of vouchers; null while the vouchers are being counted. */
   total: Count | null
   /** The name of the file, without its extension. */
   file: string
@@ -43,7 +43,7 @@ export const VoucherDownload = ({ request, query, timeZone, total, file }: Vouch
   />
 )
 
-/** The columns of the file. @param timeZone of the days of purchase */
+/** The columns of the file. @param timeZone the time zone of the days of purchase */
 const columnsIn = (
   timeZone: string,
 ): readonly (readonly [heading: string, cell: (voucher: ListedVoucher) => CsvCell])[] => [

@@ -19,7 +19,7 @@ import { FoundIn, Marked } from './match.tsx'
 import type { ListedVoucher, VoucherMatch } from './voucher.ts'
 import { VoucherDownload } from './voucher-download.tsx'
 
-/** The number of vouchers of a page. */
+/** The number of vouchers per page. */
 const pageSize = 25
 
 interface VoucherListProps {
@@ -35,7 +35,7 @@ interface VoucherListProps {
   permissions: readonly string[]
 }
 
-/** The purchased vouchers of the view. */
+/** Shows the purchased vouchers of the view, with filters, a download and pages. */
 export function VoucherList(props: VoucherListProps) {
   const { request, timeZone, currency, currencies, products, permissions } = props
   const { view, go } = useView()
@@ -52,7 +52,7 @@ export function VoucherList(props: VoucherListProps) {
   const found = list.data?.tenant?.purchasedVouchers
   const total = count.data?.tenant?.purchasedVouchers?.count
   const setParams = (changed: Params, how: 'push' | 'replace' = 'push') => {
-    // `of=view` ends when a person changes a filter that it stands for.
+    // Removes `of=view` when the viewer changes a filter that `of=view` has set.
     const isOwn = ['bought-from', 'bought-to', 'in'].some(name => name in changed)
     go({ params: { ...(isOwn ? { ...params, of: '' } : given), after: '', before: '', ...changed } }, how)
   }
@@ -66,7 +66,7 @@ export function VoucherList(props: VoucherListProps) {
         onClear={() => setParams({ ...noFilters, sort: params.sort ?? '' })}
       />
       {findsCustomers && text !== '' && (
-        // The audit counts the names that each answer shows, so only a person asks for them.
+        // The audit counts each answer with names, so live updates must not request them again.
         <LiveContext.Provider value={null}>
           <Customers {...{ request, text }} />
         </LiveContext.Provider>
@@ -189,7 +189,7 @@ const fieldNames: Readonly<Record<PurchasedVoucherTextField, string>> = {
   RECIPIENT_NAME: 'recipient',
 }
 
-/** The fields of a voucher in which the search found its words. */
+/** Names the fields of a voucher in which the words of the search occur. */
 const VoucherFields = ({ match, search }: { match: VoucherMatch | undefined; search: string }) => (
   <FoundIn
     fields={(match?.matchedFields ?? []).map(field => ({
@@ -199,7 +199,7 @@ const VoucherFields = ({ match, search }: { match: VoucherMatch | undefined; sea
   />
 )
 
-/** The status of a voucher as a badge with its words. */
+/** Shows the status of a voucher as a badge with its label. */
 export const Status = ({ status }: { status: ListedVoucher['status'] }) => (
   <span class={`badge ${toneOf(status)}`}>{nameStatus(status)}</span>
 )

@@ -1,4 +1,5 @@
-// Shows one voucher in a dialog: closing it, or going back, returns to the former position.
+// Shows one voucher in a dialog. Closing the dialog, or going back in the browser, returns to the previous scroll
+// position.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
@@ -14,7 +15,7 @@ import type { ShownVoucher } from './voucher.ts'
 import { Status } from './voucher-list.tsx'
 import { VouchersLink } from './vouchers-link.tsx'
 
-/** The voucher that the view names, in a dialog. */
+/** Shows the voucher of the view in a dialog. */
 export function VoucherPage({ request }: { request: SendOperation }) {
   const { view, go } = useView()
   const dialog = useRef<HTMLDialogElement>(null)
@@ -25,7 +26,7 @@ export function VoucherPage({ request }: { request: SendOperation }) {
     current?.showModal()
     return () => {
       current?.close()
-      // A dialog that is removed from the page does not give the focus back.
+      // Returns the focus to the opener, because the browser does not do this when a dialog is removed from the page.
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])
@@ -65,7 +66,7 @@ export function VoucherPage({ request }: { request: SendOperation }) {
   )
 }
 
-/** The id of another kind of record gives an object without fields. */
+/** With the id of another kind of record, the answer is an object without fields. */
 const isVoucher = (node: NonNullable<DashboardVoucherQuery['node']>): node is ShownVoucher => 'reference' in node
 
 function Voucher({ voucher }: { voucher: ShownVoucher }) {

@@ -1,4 +1,4 @@
-// The vouchers of the answers.
+// The types of the vouchers in the answers of the API.
 import type { DashboardVoucherQuery, DashboardVouchersQuery } from '../operations.ts'
 
 type VoucherPage = NonNullable<NonNullable<DashboardVouchersQuery['tenant']>['purchasedVouchers']>
@@ -6,8 +6,8 @@ type VoucherPage = NonNullable<NonNullable<DashboardVouchersQuery['tenant']>['pu
 /** A voucher of the list. */
 export type ListedVoucher = VoucherPage['nodes'][number]
 
-/** The fields of a voucher in which a search found its words. */
+/** The fields of a voucher in which the words of a search occur. */
 export type VoucherMatch = NonNullable<VoucherPage['edges']>[number]
 
-/** A voucher with all that the dashboard shows of it. */
+/** A voucher with all fields that the dialog shows. */
 export type ShownVoucher = Extract<NonNullable<DashboardVoucherQuery['node']>, { readonly reference: string }>

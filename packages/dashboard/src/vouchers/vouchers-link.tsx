@@ -14,14 +14,14 @@ const changeTo = (filters: Filters): Change => ({
   params: { ...noFilters, table: 'vouchers', ...filters },
 })
 
-/** Shows the list of vouchers, which is below the figures. */
+/** Shows the list of vouchers with these filters, and scrolls to the list, which is below the figures. */
 export const showVouchers = (go: Go, filters: Filters): void => follow(go, changeTo(filters), tablesId)
 
-/** The vouchers that a figure counts. */
+/** Selects the vouchers that a figure counts. */
 export interface VouchersTarget {
   /** The filters of the list; null when no filters select the vouchers that the figure counts. */
   filters: Filters | null
-  /** The other changes of the view, for a figure of another tenant or currency. */
+  /** Further changes of the view, for a figure of another tenant or currency. */
   change?: Change
 }
 
@@ -35,7 +35,10 @@ export const VouchersLink = ({ filters, change, children }: VouchersTarget & { c
     </ViewLink>
   )
 
-/** Returns the column with the number of vouchers of each row; null: unknown. The number is a link to these vouchers. */
+/**
+ * Returns the column with the number of vouchers of each row, which is a link to these vouchers. A null number is
+ * unknown.
+ */
 export const vouchersColumn = <Row,>(of: (row: Row) => VouchersTarget & { vouchers: number | null }): Column<Row> => {
   const link = (count: number, row: Row) => <VouchersLink {...of(row)}>{formatCount(count)}</VouchersLink>
   return numberColumn(
