@@ -31,7 +31,9 @@ export interface RemovalPage extends Page<Removal> {
   epoch: number
   /** Identifies the service. It is the same at each of the service's addresses. */
   serviceId: string
-  /** The earliest valid `updatedSince`; null when every time is valid. */
+  /**
+   * The earliest valid `updatedSince`; null when the service has never purged a removal, so that every time is valid.
+   */
   removalsCompleteSince: string | null
 }
 

@@ -2,7 +2,10 @@
 import { pause } from '../../client/src/pause.ts'
 import type { Operation } from './operation.ts'
 
-/** The reasons why a request failed that need different handling. `token`: it ended; `unavailable`: for a while. */
+/**
+ * The reasons of a failure that the dashboard handles differently. `token`: the token is no longer valid.
+ * `unavailable`: the data is not available now, but will be later.
+ */
 type ErrorKind = 'token' | 'forbidden' | 'unavailable' | 'other'
 
 /** A request that failed. */
@@ -25,15 +28,17 @@ export interface Reply<Data> {
    * Null: unknown.
    */
   answeredAt: number | null
-  /** The operations as which the request counted; 0 when the answer has no cost. */
+  /** The number of operations that the request used of the rate limit; 0 when the answer does not say. */
   cost: number
 }
 
 /**
- * Sends an operation with the token of the session. When the rate is used up, it waits and sends it again.
+ * Sends an operation with the token of the session. When the rate limit is exceeded, waits and sends the operation
+ * again.
  *
  * @param signal cancels the request
- * @throws ApiError when there is no data, or some is not available for a while; `AbortError` when the request is cancelled
+ * @throws ApiError when the answer has no data, or when a part of the data is not available now; `AbortError` when the
+ * request is cancelled
  */
 export type SendOperation = <Data, Variables>(
   operation: Operation<Data, Variables>,
@@ -41,24 +46,27 @@ export type SendOperation = <Data, Variables>(
   signal?: AbortSignal,
 ) => Promise<Reply<Data>>
 
-/** The callbacks of a session, without the data of its answers. */
+/** The callbacks for the state of a session. The data of an answer goes to the caller of `SendOperation`. */
 export interface Listener {
   /** Called when the token is not valid any more. */
   onEnd(): void
-  /** The time until which requests wait for the rate limit, in milliseconds since the epoch; null when none waits. */
+  /**
+   * Called with the time until which requests wait for the rate limit, in milliseconds since the epoch; null when no
+   * request waits.
+   */
   onWait(until: number | null): void
-  /** Receives the operations that are left of the rate. */
+  /** Called with the remaining rate limit after each answer. */
   onRate(rate: Rate): void
   /**
-   * The field errors of an answer with data. Empty when the last answer of this operation had none, or when the request
-   * was cancelled, even after the answer.
+   * Called with the field errors of an answer with data. `messages` is empty when the last answer of this operation had
+   * no field errors, or when its request was cancelled, even after the answer.
    */
   onFieldErrors(operation: string, messages: readonly string[]): void
 }
 
-/** The operations that are left of the rate, and the cost of the last answer. */
+/** The rate limit of the token, and the cost of the last request. */
 export interface Rate {
-  /** The operations as which the last request counted; null when its answer has no cost. */
+  /** The number of operations that the last request used; null when its answer does not say. */
   cost: number | null
   limit: number
   remaining: number
@@ -68,23 +76,23 @@ export interface Rate {
 
 interface FieldError {
   message: string
-  /** `errors`: the messages of each field of the input. */
+  /** `errors` has the messages for each invalid field of the input. */
   extensions?: { code?: string; errors?: Record<string, readonly string[]> }
 }
 
 interface Body<Data> {
   data?: Data | null
   errors?: readonly FieldError[]
-  /** `requested`: the operations that the document performs at most; `actual`: the operations that were counted. */
+  /** `requested` is the maximum number of operations of the document, `actual` the number that was counted. */
   extensions?: { cost?: { requested?: number; actual?: number } }
 }
 
-/** The maximum number of attempts of an operation while others use up the rate. */
+/** The maximum number of attempts of an operation while other requests use up the rate limit. */
 const maxAttempts = 5
 
 /** Creates the function that sends operations with a token. */
 export function createSendOperation(token: string, listener: Listener): SendOperation {
-  /** Requests wait until then: milliseconds since the epoch. */
+  /** The time until which requests wait, in milliseconds since the epoch. */
   let pausedUntil = 0
   /** The number of requests that wait. */
   let waiting = 0

@@ -6,7 +6,7 @@ interface ChoiceProps<Value extends string> {
   onChoice(value: Value): void
 }
 
-/** A choice of one of several values, with its label. */
+/** A select element for one of several values, with a label. */
 export const Choice = <Value extends string>({ id, label, value, options, onChoice }: ChoiceProps<Value>) => (
   <div class="field">
     <label for={id}>{label}</label>

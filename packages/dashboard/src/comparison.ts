@@ -1,18 +1,24 @@
-// The days with which a period is compared. They depend only on its days, and not on how these were chosen.
+// Calculates the days with which a period is compared. The result depends only on the days of the period, not on its
+// name.
 import { addDays, countIntervals, type Days } from './period.ts'
 
-/** The choices: the same days of last year, as many days directly before the period, or nothing. */
+/**
+ * The possible comparisons. `last-year`: the same days of last year. `before`: the same number of days directly before
+ * the period. `none`: no comparison.
+ */
 export const comparisons = ['last-year', 'before', 'none'] as const
 
-/** The choice of the days with which a period is compared. */
 export type Comparison = (typeof comparisons)[number]
 
-/** Returns the same day of the year before: the year before a leap year has no 29 February. */
+/**
+ * Returns the same day of the year before. 29 February becomes 28 February, because the year before a leap year has no
+ * 29 February.
+ */
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4)}`.replace('-02-29', '-02-28')
 
 /**
- * Returns the days with which a period is compared. Of a period that has not ended, only the days until today are
+ * Returns the days with which a period is compared. When the period has not ended, only its days until today are
  * compared.
  *
  * @param today `YYYY-MM-DD`

@@ -11,14 +11,14 @@ import { useView } from './use-view.ts'
 import { hrefOf } from './view.ts'
 
 interface ControlsProps {
-  /** The time zone of the days. */
+  /** The time zone of the calendar days in the figures, an IANA name. */
   timeZone: string
   /** The currencies of the figures; null when unknown. */
   currencies: readonly Currency[] | null
   liveState: LiveState
 }
 
-/** Returns the label of a period: its name in words. */
+/** Returns the label of a period, such as `Last 7 days`. */
 const labelOf = (period: Period): string =>
   period === 'custom' ? 'From … to …' : `${period[0]?.toUpperCase()}${period.slice(1).replaceAll('-', ' ')}`
 
@@ -30,7 +30,7 @@ const comparisonLabels: Record<Comparison, string> = {
   none: 'Nothing',
 }
 
-/** The controls above the figures. The address holds their values. */
+/** The controls above the figures. The query string of the page holds their values. */
 export function Controls({ timeZone, currencies, liveState }: ControlsProps) {
   const { view, go } = useView()
   const { period, from, to } = view
@@ -96,7 +96,10 @@ export function Controls({ timeZone, currencies, liveState }: ControlsProps) {
   )
 }
 
-/** The first and the last day. A date is typed in parts, so it has no effect until the button is pressed. */
+/**
+ * The fields for the first and the last day of a period. A typed date is incomplete for some time, so it takes effect
+ * only when the button is pressed.
+ */
 function CustomPeriod(shown: { from: string; to: string }) {
   const { go } = useView()
   const [days, setDays] = useState(shown)
@@ -133,7 +136,7 @@ function CustomPeriod(shown: { from: string; to: string }) {
   )
 }
 
-/** Says when the figures move. */
+/** Returns the state of the live updates as text. */
 function describeState({ kind, at = 0 }: LiveState, timeZone: string): string {
   switch (kind) {
     case 'updated':
@@ -149,7 +152,10 @@ function describeState({ kind, at = 0 }: LiveState, timeZone: string): string {
   }
 }
 
-/** The switch that lets the figures follow the changes. Its words are no live region: they change often. */
+/**
+ * The switch that turns live updates of the figures on and off. The text is not an ARIA live region, because it changes
+ * often.
+ */
 function LiveSwitch({ state, timeZone }: { state: LiveState; timeZone: string }) {
   const { view, go } = useView()
   return (
@@ -168,13 +174,14 @@ function LiveSwitch({ state, timeZone }: { state: LiveState; timeZone: string })
   )
 }
 
-/** A button that copies the address of the view; none where the browser has no clipboard. */
+/** A button that copies the URL of the view; null where the browser has no clipboard. */
 function CopyLink() {
   const { view } = useView()
   const [label, setLabel] = useState('Copy link')
   if (!navigator.clipboard) return null
   const copy = async () => {
-    // The address of the page may leave the tenant out: the default tenant depends on the token.
+    // The copied URL names the tenant even when the URL of the page does not, because the default tenant depends on the
+    // token.
     const copied = navigator.clipboard.writeText(new URL(hrefOf(view), location.href).href)
     setLabel(
       await copied.then(

@@ -1,12 +1,12 @@
-// Tables as CSV (RFC 4180), as spreadsheets open them.
+// Writes tables as CSV (RFC 4180) for spreadsheets.
 import { stringify } from 'csv-stringify/browser/esm/sync'
 
 /** A cell of a CSV file: an amount is a plain number. */
 export type CsvCell = string | number | null
 
 /**
- * Returns a table as CSV: with a byte order mark, so that spreadsheets detect UTF-8, and with an apostrophe before
- * texts that they would run as a formula. Texts are quoted, because some programs split lines at semicolons or tabs.
+ * Returns a table as CSV. A byte order mark lets spreadsheets detect UTF-8. An apostrophe precedes each text that a
+ * spreadsheet would execute as a formula. Texts are quoted, because some programs split lines at semicolons or tabs.
  */
 export const toCsv = (headings: readonly string[], rows: readonly (readonly CsvCell[])[]): string =>
   stringify([headings, ...rows], {
@@ -16,13 +16,13 @@ export const toCsv = (headings: readonly string[], rows: readonly (readonly CsvC
     record_delimiter: 'windows',
   })
 
-/** Hands a CSV file to the viewer. @param name the name of the file, without its extension */
+/** Lets the browser save a CSV file. @param name the name of the file, without its extension */
 export function downloadCsv(name: string, csv: string): void {
   const url = URL.createObjectURL(new Blob([csv], { type: 'text/csv;charset=utf-8' }))
   const link = document.createElement('a')
   link.href = url
   link.download = `${name}.csv`
   link.click()
-  // Some browsers read the file after the click.
+  // The URL is revoked later, because some browsers read the file only after the click.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -1,17 +1,17 @@
-// Numbers, amounts and days in the words of the browser's locale.
+// Formats numbers, amounts and days in the locale of the browser.
 import { zoneOrUtc } from './instant.ts'
 
 const count = new Intl.NumberFormat()
 const shortCount = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 
-/** Returns a whole number: `1,204`. */
+/** Formats a whole number: `1,204`. */
 export const formatCount = (number: number): string => count.format(number)
 
 /** Returns a number with its noun: `1,204 vouchers`. */
 export const formatNumberOf = (number: number, one: string): string =>
   `${formatCount(number)} ${number === 1 ? one : `${one}s`}`
 
-/** A count, as the API returns it. */
+/** A count in an answer of the API, which may have an upper limit. */
 export interface Count {
   count: number
   precision: 'EXACT' | 'AT_LEAST'
@@ -25,12 +25,12 @@ export const formatCountOf = ({ count: number, precision }: Count, one: string):
 export const formatShortCount = (number: number): string => shortCount.format(number)
 
 /**
- * Returns a share as a percentage.
+ * Formats a share as a percentage.
  *
  * @param share 0 to 1
  */
 export function formatShare(share: number): string {
-  // A small share must not round to 0 %, and a large one not to 100 %.
+  // A small share above 0 must not be rounded to 0 %, and a share below 1 must not be rounded to 100 %.
   const digits = share > 0 && share < 1 && (share < 0.01 || share > 0.99) ? 1 : 0
   return new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: digits }).format(share)
 }
@@ -45,7 +45,10 @@ export const formatChange = (change: number): string =>
 
 const amounts = new Map<string, Intl.NumberFormat>()
 
-/** The format of a currency's amounts. A code that the browser does not know stands after a plain number. */
+/**
+ * Returns the number format of a currency. With a code that the browser does not know, the amount is a plain number
+ * followed by the code.
+ */
 function amountFormat(currency: string | null, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = `${currency} ${JSON.stringify(options)}`
   const known = amounts.get(key)
@@ -57,30 +60,31 @@ function amountFormat(currency: string | null, options: Intl.NumberFormatOptions
 }
 
 /**
- * Returns an amount in its currency: `£1,204.50`. Browsers give some currencies fewer digits than ISO 4217, and would
- * round 25.50 ALL to 26: an amount with a fraction has all digits of its currency, 2 or 3.
+ * Returns an amount in its currency: `£1,204.50`. Browsers use fewer digits than ISO 4217 for some currencies, and
+ * would round 25.50 ALL to 26. Therefore an amount with a fraction is shown with 2 or 3 digits, as many as its currency
+ * has.
  *
  * @param amount in major units
- * @param currency an ISO 4217 code; null: an amount without a currency
+ * @param currency an ISO 4217 code; null for an amount without a currency
  */
 export function formatMoney(amount: number, currency: string | null): string {
   const usual = amountFormat(currency, { maximumFractionDigits: 3 })
   if (Number.isInteger(amount)) return usual.format(amount)
-  // Browsers do not know that this currency has 3 digits.
+  // Browsers use the wrong number of digits for this currency, which has 3.
   const digits = currency === 'IQD' ? 3 : Math.max(2, usual.resolvedOptions().minimumFractionDigits ?? 0)
   return amountFormat(currency, { minimumFractionDigits: digits, maximumFractionDigits: 3 }).format(amount)
 }
 
-/** Returns an amount for an axis: `£1.2K`. */
+/** Formats an amount for an axis: `£1.2K`. */
 export const formatShortMoney = (amount: number, currency: string | null): string =>
   Math.abs(amount) < 1000 && !Number.isInteger(amount)
     ? formatMoney(amount, currency)
     : amountFormat(currency, { notation: 'compact', maximumFractionDigits: 1 }).format(amount)
 
-/** Returns the name of a currency: `GBP`, or words for none. */
+/** Returns the code of a currency, such as `GBP`, or a text for vouchers without a currency. */
 export const nameCurrency = (currency: string | null): string => currency || 'no currency'
 
-/** Adds amounts of one currency exactly: in thousandths, the smallest unit that a currency has. */
+/** Adds amounts of one currency without rounding errors: it adds thousandths, the smallest unit of any currency. */
 export const addAmounts = (amounts: readonly number[]): number =>
   amounts.reduce((total, amount) => total + Math.round(amount * 1000), 0) / 1000
 
@@ -96,14 +100,14 @@ const days = {
 type DayStyle = keyof typeof days
 
 /**
- * Returns a calendar day in words.
+ * Formats a calendar day in one of the styles.
  *
  * @param day `YYYY-MM-DD`
  */
 export const formatDay = (day: string, style: DayStyle = 'day'): string =>
   days[style].format(new Date(`${day}T00:00:00Z`))
 
-/** Returns a range of days: `3 – 16 Nov 2026`; for a single day, this day. */
+/** Formats a range of days: `3 – 16 Nov 2026`. When both days are the same, formats this one day. */
 export const formatDays = (from: string, to: string): string =>
   from === to ? formatDay(from) : days.day.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`))
 

@@ -4,7 +4,7 @@ import { forgetToken, readToken, storeToken } from '/assets/site.js'
 import { Session } from './session.tsx'
 import { SignIn } from './sign-in.tsx'
 
-/** The dashboard: it asks for a token, or shows what the token may read. */
+/** The root of the dashboard. Shows the form for a token, or the data that the token may read. */
 function App({ adminAddress }: { adminAddress: string }) {
   const [token, setToken] = useState(readToken)
   const [reason, setReason] = useState<string | null>(null)

@@ -1,4 +1,4 @@
-// Follows the changes of the service, and asks again for what the page shows.
+// Live updates: follows the changes of the service, and requests the answers that the page shows again.
 import { createContext } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { VoucherGatewayError } from '../../client/src/error.ts'
@@ -9,15 +9,19 @@ import type { Rate } from './api.ts'
 
 /** An answer that the page shows. */
 export interface ShownAnswer {
-  /** Returns the operations that its last request counted as; null before the first answer. */
+  /** Returns the number of operations that the last request of this answer used; null before the first answer. */
   cost(): number | null
   /**
-   * Requests the answer again, while its present data stay visible. Resolves when the answer has come, or has failed.
+   * Requests the answer again. The current data stays visible meanwhile. Resolves when the answer has arrived or the
+   * request has failed.
    */
   refresh(): Promise<void>
 }
 
-/** The state of the updates of the page, with a time by the browser's clock, in milliseconds since the epoch. */
+/**
+ * The state of the live updates. `at` is the time of the last or next update by the browser's clock, in milliseconds
+ * since the epoch.
+ */
 export type LiveState =
   | { kind: 'updated' | 'next'; at: number }
   | { kind: 'following' | 'connecting' | 'costly'; at?: undefined }
@@ -28,30 +32,31 @@ interface LiveListener {
   onEnd(): void
 }
 
-/** The rate in an answer, and the time of the answer. */
+/** The rate limit in an answer, and the time of the answer, in milliseconds since the epoch. */
 interface TimedRate extends Rate {
   readAt: number
 }
 
 type Live = ReturnType<typeof createLive>
 
-/** Provides the object that refreshes the answers of the components below it; null: it refreshes none. */
+/** Provides the live updates to the components below; null when their answers are not updated. */
 export const LiveContext = createContext<Live | null>(null)
 
 /** The minimum time between two refreshes, in milliseconds. */
 const minInterval = 1_000
 
-/** The interval at which it looks whether a refresh may begin, in milliseconds. */
+/** The interval at which the dashboard checks whether a refresh may begin, in milliseconds. */
 const checkInterval = 250
 
-/** The wait after an error of the stream that another try may not mend, in milliseconds. */
+/** The wait before a new attempt after an error of the stream that may be permanent, in milliseconds. */
 const errorInterval = 30_000
 
 /**
- * Returns the earliest time of the next refresh. It leaves half of each minute's operations to the person: refreshes are
- * immediate while three quarters are left, and are then spread over the rest of the minute.
+ * Returns the earliest time of the next refresh. Refreshes use at most half of each minute's operations, so that the
+ * other half is left for the viewer. A refresh is immediate while three quarters of the operations are left; later
+ * refreshes are spread over the rest of the minute.
  *
- * @param cost the operations of a refresh
+ * @param cost the number of operations that a refresh uses
  * @param refreshedAt the time of the last refresh; times are in milliseconds since the epoch
  * @returns infinity for a refresh that costs more than half of the operations of a minute
  */
@@ -66,11 +71,13 @@ export function nextRefresh(rate: TimedRate | null, cost: number, refreshedAt: n
   return Math.max(earliest, readAt + resetsIn * 1000 * share)
 }
 
-/** Creates the object that refreshes the answers of a session after changes, as far as the rate allows. */
+/**
+ * Creates the live updates of a session, which request answers again after changes, as often as the rate limit allows.
+ */
 function createLive(token: string, { onState, onEnd }: LiveListener) {
   const answers = new Set<ShownAnswer>()
   let rate: TimedRate | null = null
-  /** The page has all changes up to this instant, or `isDue`; undefined: no figures were read yet. */
+  /** The page shows all changes up to this instant, unless `isDue` is true; undefined before the first figures. */
   let position: string | undefined
   /** True when a change arrived after the last refresh began. */
   let isDue = false
@@ -80,7 +87,7 @@ function createLive(token: string, { onState, onEnd }: LiveListener) {
   const transport = new Transport({
     url: location.origin,
     token,
-    // The page itself comes from the same origin.
+    // The page itself was loaded from the same origin, so `http://` is no further risk.
     allowHttp: true,
     onWait: connectAgain,
   })
@@ -109,7 +116,7 @@ function createLive(token: string, { onState, onEnd }: LiveListener) {
     onState({ kind: 'updated', at: Date.now() })
   }
 
-  /** Reads changes until the signal ends it, and sets `isDue`. */
+  /** Reads changes until the signal is aborted. A change of a tenant of the view sets `isDue`. */
   async function watch(includes: (tenant: string) => boolean, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -139,7 +146,7 @@ function createLive(token: string, { onState, onEnd }: LiveListener) {
   }
 
   return {
-    /** Refreshes an answer after changes until the returned function is called. */
+    /** Adds an answer to the live updates. The returned function removes the answer. */
     join(answer: ShownAnswer): () => void {
       answers.add(answer)
       return () => answers.delete(answer)
@@ -152,18 +159,23 @@ function createLive(token: string, { onState, onEnd }: LiveListener) {
       rate = { ...next, readAt: Date.now() }
     },
 
-    /** Begins with the changes after the first figures. @param asOf the instant up to which they have all changes */
+    /**
+     * Sets the first position from the first figures.
+     *
+     * @param asOf the instant up to which the figures include all changes
+     */
     onFigures(asOf: string): void {
       position ??= asOf
     },
 
     /**
-     * Follows until the signal ends it. A later call also gets the changes in between.
+     * Follows changes until the signal is aborted. The next call continues at the same position, so no change is
+     * missed.
      *
      * @param includes returns whether the view may include a tenant
      */
     follow(includes: (tenant: string) => boolean, signal: AbortSignal): void {
-      // The rate may delay a refresh, even from before the page was hidden.
+      // The rate limit may have delayed a refresh, even one from before the page was hidden, so a timer checks for it.
       const timer = setInterval(refreshWhenDue, checkInterval)
       signal.addEventListener('abort', () => clearInterval(timer), { once: true })
       void watch(includes, signal)
@@ -171,7 +183,7 @@ function createLive(token: string, { onState, onEnd }: LiveListener) {
   }
 }
 
-/** Creates the `Live` of a session. Returns the `Live` with the state of its updates. */
+/** Opens the live updates of a session, and returns them with their connection state. */
 export function useLive(token: string, onEnd: () => void): { live: Live; liveState: LiveState } {
   const [liveState, setState] = useState<LiveState>({ kind: 'following' })
   const live = useMemo(() => {
@@ -182,7 +194,11 @@ export function useLive(token: string, onEnd: () => void): { live: Live; liveSta
   return { live, liveState }
 }
 
-/** Follows changes while it is on and the page is visible. @param includes returns whether the view may include a tenant */
+/**
+ * Follows changes while `isOn` is true and the page is visible.
+ *
+ * @param includes returns whether the view may include a tenant
+ */
 export function useFollow(live: Live, isOn: boolean, includes: (tenant: string) => boolean): void {
   const wanted = useRef(includes)
   wanted.current = includes

@@ -1,4 +1,4 @@
-// The notices of the session: the rate, and the errors of fields that the token may not see.
+// The notices of the session: the remaining rate limit, and the errors of fields that the token may not read.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Listener, Rate } from './api.ts'
@@ -8,7 +8,7 @@ import { Warning } from './placeholders.tsx'
 
 type SessionListener = Omit<Listener, 'onEnd'>
 
-/** Returns the notices of a session as they stand, and the listener that its requests report to. */
+/** Returns the current notices of a session, and the listener that receives the reports of its requests. */
 export function useNotices(): { notices: ComponentChildren; rateLeft: ComponentChildren; listener: SessionListener } {
   const [rate, setRate] = useState<Rate | null>(null)
   const [waitsUntil, setWaitsUntil] = useState<number | null>(null)
@@ -42,7 +42,7 @@ const RateLeft = ({ rate: { cost, limit, remaining } }: { rate: Rate }) => (
   </footer>
 )
 
-/** Counts the seconds down. Screen readers read the sentence once, not each second. */
+/** Shows the seconds until the next request. Screen readers read only the first part, once and not each second. */
 function Waiting({ until }: { until: number }) {
   const left = () => Math.max(0, Math.ceil((until - Date.now()) / 1000))
   const [seconds, setSeconds] = useState(left)

@@ -27,7 +27,7 @@ interface OverviewProps {
   show: Show
   notices: ComponentChildren
   liveState: LiveState
-  /** The token of the session. */
+  /** The answer about the token of the session, with its permissions. */
   viewer: Answer<DashboardViewerQuery, object>
 }
 
@@ -37,7 +37,8 @@ interface Path extends DashboardTenantFragment {
 }
 
 /**
- * Returns the next tenant of the path from a tenant up to a root. An answer has only a part of the path.
+ * Returns the next tenant to request on the path from a tenant up to a root. One answer contains only a part of the
+ * path.
  *
  * @param highest the highest known tenant of the path
  * @returns null when the whole path is known, or when the roots are not known yet
@@ -47,7 +48,7 @@ function nextOfPath(tenant: string, highest: TreeTenant | undefined, roots: read
   return roots.length === 0 || roots.includes(highest.id) ? null : highest.parentId
 }
 
-/** Shows one tenant: the tree, the controls, and the figures that they select. */
+/** Shows one tenant: the tree, the controls, and the figures for the values of the controls. */
 export function Overview(props: OverviewProps) {
   const { address, tenant, roots, tenants, request, show, notices, liveState, viewer } = props
   const permissions = viewer.data?.viewer.permissions
@@ -124,7 +125,10 @@ export function Overview(props: OverviewProps) {
 
 const figurePermissions = ['view_vouchers', 'view_orders'] as const
 
-/** Returns whether the token may read any figure: figures of consents need a separate permission. */
+/**
+ * Returns whether the token may read at least one kind of figures. Figures of sales and of consents need separate
+ * permissions.
+ */
 const showsFigures = (permissions: readonly string[]) =>
   figurePermissions.every(name => permissions.includes(name)) || permissions.includes('export_customer_information')
 

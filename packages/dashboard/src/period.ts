@@ -1,10 +1,9 @@
-// Periods of calendar days, as `YYYY-MM-DD`. Their arithmetic knows no time zone.
+// Periods of calendar days, written as `YYYY-MM-DD`. The calculations do not depend on a time zone.
 import { offsetAt, zoneOrUtc } from './instant.ts'
 
 /** The lengths of the intervals of a plot, as `FigureInterval` of the schema. Weeks begin on Monday. */
 export const intervals = ['DAY', 'WEEK', 'MONTH'] as const
 
-/** The length of the intervals of a plot. */
 export type Interval = (typeof intervals)[number]
 
 /** Calendar days, both included. */
@@ -13,17 +12,17 @@ export interface Days {
   to: string
 }
 
-/** The maximum number of intervals that the API answers. */
+/** The maximum number of intervals in one answer of the API. */
 const maxIntervals = 400
 
 const utc = (day: string) => new Date(`${day}T00:00:00Z`)
 const dayOf = (date: Date) => date.toISOString().slice(0, 10)
 
-/** Returns whether the text is a day of the calendar, from the year 1000 on. */
+/** Returns whether the text is a day that exists in the calendar, from the year 1000 on. */
 export const isDay = (text: string): boolean =>
   /^[1-9]\d{3}-\d\d-\d\d$/.test(text) && !Number.isNaN(utc(text).getTime()) && dayOf(utc(text)) === text
 
-/** Returns the day that lies a number of days after, or before, another. */
+/** Adds a number of days to a day; a negative number gives an earlier day. */
 export function addDays(day: string, days: number): string {
   const date = utc(day)
   date.setUTCDate(date.getUTCDate() + days)
@@ -38,20 +37,23 @@ export function addDays(day: string, days: number): string {
 export const dayIn = (timeZone: string, at: Date): string =>
   dayOf(new Date(at.getTime() + offsetAt(at.getTime(), zoneOrUtc(timeZone))))
 
-/** Returns the first day of the month that lies a number of months before the month of a day. */
+/** Returns the first day of the month that is a number of months earlier than the month of `day`. */
 export function startOfMonth(day: string, months: number): string {
   const first = utc(`${day.slice(0, 8)}01`)
   first.setUTCMonth(first.getUTCMonth() - months)
   return dayOf(first)
 }
 
-/** Returns the days from the start of one month to the day before the start of another; both are months before today. */
+/**
+ * Returns the days from the start of the first month to the last day before the month `end`. Both months are given as a
+ * number of months before the current month.
+ */
 const monthsBefore = (today: string, first: number, end: number): Days => ({
   from: startOfMonth(today, first),
   to: addDays(startOfMonth(today, end), -1),
 })
 
-/** Returns the number of months of its year, and of its quarter, before the month of a day. */
+/** Returns how many months of the year, or of the quarter, are before the month of a day. */
 const monthOfYear = (day: string) => Number(day.slice(5, 7)) - 1
 const monthOfQuarter = (day: string) => monthOfYear(day) % 3
 
@@ -68,26 +70,25 @@ const daysOfPresets = {
   'last-12-months': today => ({ from: startOfMonth(today, 11), to: today }),
 } as const satisfies Record<string, (today: string) => Days>
 
-/** A period that is offered by name. */
 type Preset = keyof typeof daysOfPresets
 
-/** A period by its name; `custom`: by its first and its last day. */
+/** The name of a period; `custom` for a period with a chosen first and last day. */
 export type Period = Preset | 'custom'
 
-/** The periods that are offered by name. */
+/** The names of the periods that the viewer can choose, in the order of the menu. */
 export const presets = Object.keys(daysOfPresets) as Preset[]
 
-/** Returns the days of a period on a day. */
+/** Returns the days of a named period, relative to `today`. */
 export const daysOf = (period: Preset, today: string): Days => daysOfPresets[period](today)
 
-/** Returns the number of intervals of a period; the first and the last may be cut. */
+/** Returns the number of intervals of a period. The first and the last interval may be partial. */
 export function countIntervals({ from, to }: Days, by: Interval): number {
   const [first, last] = [utc(from), utc(to)]
   if (by === 'MONTH') {
     const months = (date: Date) => date.getUTCFullYear() * 12 + date.getUTCMonth()
     return months(last) - months(first) + 1
   }
-  // Day 4 of the epoch was a Monday.
+  // Day 4 after 1970-01-01 was a Monday.
   const number = (date: Date) => date.getTime() / 86_400_000
   if (by === 'WEEK') return Math.floor((number(last) - 4) / 7) - Math.floor((number(first) - 4) / 7) + 1
   return number(last) - number(first) + 1
@@ -96,11 +97,11 @@ export function countIntervals({ from, to }: Days, by: Interval): number {
 /** Returns whether the API answers a period in intervals of this length. */
 export const isIntervalAllowed = (days: Days, by: Interval): boolean => countIntervals(days, by) <= maxIntervals
 
-/** Returns the interval in which a period is shown when none is chosen: some 60 at most. */
+/** Returns the default interval of a period: the shortest of day and month with at most 62 intervals. */
 export const usualInterval = (days: Days): Interval =>
   intervals.find(by => by !== 'WEEK' && countIntervals(days, by) <= 62) ?? 'MONTH'
 
-/** Returns the error of a period that was typed, as a sentence; null when it is valid. */
+/** Returns the error of a typed period as a sentence; null when the period is valid. */
 export function findFault({ from, to }: Days): string | null {
   if (!isDay(from) || !isDay(to)) return 'Give both days, for example 2026-01-31.'
   if (from > to) return 'The first day must not be after the last day.'

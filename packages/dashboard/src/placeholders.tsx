@@ -1,4 +1,4 @@
-// The placeholders for data that is loading, does not exist or could not be read.
+// Placeholders for data that is loading, does not exist or could not be read.
 import type { Answer } from './use-answer.ts'
 
 /** Shows that there is no data. */
@@ -17,7 +17,7 @@ export const Placeholder = ({ kind }: { kind: 'cards' | 'plot' | 'table' }) => (
   <div class={`placeholder ${kind}`} aria-hidden="true" />
 )
 
-/** Shows why the value of a field is invalid; nothing without a sentence. */
+/** Shows why the value of a field is invalid. Shows nothing when `text` is null. */
 export const FieldError = ({ id, text }: { id?: string; text: string | null }) =>
   text && (
     <p class="field-error" id={id} role="alert">
@@ -25,7 +25,7 @@ export const FieldError = ({ id, text }: { id?: string; text: string | null }) =
     </p>
   )
 
-/** Shows sentences that the viewer must read; nothing without sentences. */
+/** Shows sentences that the viewer must read. Shows nothing for an empty list. */
 export const Warning = ({ sentences }: { sentences: readonly string[] }) =>
   sentences.length > 0 && (
     <div class="warning" role="status">
@@ -37,15 +37,16 @@ export const Warning = ({ sentences }: { sentences: readonly string[] }) =>
 
 interface FailureProps {
   answer: Pick<Answer<unknown, unknown>, 'error' | 'reload'>
-  /** The part that could not be loaded, as the subject of a sentence. Without it, only the error is shown. */
+  /** The part that could not be loaded, as the subject of a sentence. Without this text, only the error is shown. */
   what?: string
-  /** The time of the data that is shown nevertheless, in words. */
+  /** The time, as text, of the older data that the page still shows. */
   shownOf?: string
 }
 
 /**
- * Says why data could not be loaded, with a button that asks again; nothing after a success. The frame of the page
- * reports that the token has ended. Data that is temporarily unavailable is not a failure: `useAnswer` asks for it again.
+ * Says why data could not be loaded, with a button that requests it again. Shows nothing after a success, nor when the
+ * token has ended, which the page itself reports. Temporarily unavailable data is shown as a status, not as a failure,
+ * because `useAnswer` requests it again.
  */
 export function Failure({ answer: { error, reload }, what, shownOf }: FailureProps) {
   if (error === null || error.kind === 'token') return null

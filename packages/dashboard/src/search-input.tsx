@@ -1,25 +1,25 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 interface SearchInputProps {
-  /** The text that is looked for. */
+  /** The current search text. */
   text: string
-  /** Called with the new text, without spaces at both ends, when the viewer pauses or presses Enter. */
+  /** Called with the trimmed new text when the viewer pauses typing or presses Enter. */
   onSearch: (text: string) => void
   id?: string
   placeholder?: string
 }
 
-/** The time that the search waits for the next key, in milliseconds. */
+/** The search begins when no key was pressed for this time, in milliseconds. */
 const pause = 300
 
 /** The field of a search. */
 export function SearchInput({ text, onSearch, ...attributes }: SearchInputProps) {
   const [typed, setTyped] = useState(text)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // The view may have changed in another way when the pause is over.
+  // The view may change during the pause, so the latest callback is called.
   const search = useRef((_value: string) => {})
   search.current = value => value.trim() !== text && onSearch(value.trim())
-  // A trailing space is kept, because another word may follow.
+  // Keeps a typed space at the end, because the viewer may type another word.
   useEffect(() => setTyped(before => (before.trim() === text ? before : text)), [text])
   useEffect(() => () => clearTimeout(timer.current), [])
   const look = (value: string, wait: number) => {

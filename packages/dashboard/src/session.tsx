@@ -15,7 +15,7 @@ import { readAddress } from './view.ts'
 const noVariables = {}
 
 /**
- * The dashboard of one token.
+ * Shows the dashboard for one token.
  *
  * @param props.onEnd called when the service refuses the token
  */
@@ -23,7 +23,7 @@ export function Session({ token, onEnd }: { token: string; onEnd(): void }) {
   const [search, show] = useQueryString()
   const { notices, rateLeft, listener } = useNotices()
   const { live, liveState } = useLive(token, onEnd)
-  // Once: a session has one token.
+  // The function is created only once, because a session has only one token.
   const request = useMemo(() => {
     const onRate = (rate: Rate) => {
       listener.onRate(rate)
@@ -44,7 +44,8 @@ export function Session({ token, onEnd }: { token: string; onEnd(): void }) {
   useEffect(() => {
     if (granted) add(granted)
   }, [viewer, add])
-  // The tenants whose parent the token may not see. A tree with a cycle has no such tenant.
+  // The roots of the tree, the tenants whose parent the token may not see. Empty when the parents of tenants form a
+  // cycle.
   const begins = granted?.filter(({ parent }) => parent === null) ?? []
   const roots = (begins.length > 0 ? begins : (granted ?? []))
     .map(toTreeTenant)

@@ -1,4 +1,4 @@
-// The types of `packages/pages/src/site.js`, which all pages share: the bundle imports it from its address.
+// The types of `packages/pages/src/site.js`, a script that all pages share. The bundle imports the script from its URL.
 
 /** Returns the token of the browser tab, or null. */
 export function readToken(): string | null
@@ -9,8 +9,12 @@ export function storeToken(token: string): void
 /** Deletes the token of the browser tab after the service has refused it. */
 export function forgetToken(): void
 
-/** Returns the token that was typed, without `Bearer`; null when it cannot be one. */
+/** Returns the typed token without `Bearer`; null when the text cannot be a token. */
 export function parseToken(text: string): string | null
 
-/** Shows whose the token is. @param viewer the name and the expiry, or null for a token that does not expire */
+/**
+ * Shows the name and the expiry of the token in the header.
+ *
+ * @param viewer the name and the expiry, or null for a token that does not expire
+ */
 export function describeToken(viewer: { name: string; expiresAt: string | null }): void

@@ -1,4 +1,4 @@
-// The tree of tenants: a list of links, with a button before each tenant that has tenants below it.
+// The tree of tenants: a list of links, with a button in front of each tenant that has children.
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { FieldError } from './placeholders.tsx'
 import { byName, listAbove, listChildren, search, type TreeTenant } from './tenants.ts'
@@ -8,11 +8,11 @@ import { ViewLink } from './view-link.tsx'
 
 interface TenantTreeProps {
   tenants: Tenants
-  /** The tenants at which the token's tree begins. */
+  /** The ids of the tenants at the top of the token's tree. */
   roots: readonly string[]
 }
 
-/** The maximum number of matches of a search that are shown. */
+/** The maximum number of search results that are shown. */
 const maxMatches = 50
 
 /** Chooses the tenant. */
@@ -90,11 +90,11 @@ function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
   const above = listAbove(known, view.tenant)
     .map(({ id }) => id)
     .join()
-  // The tenant that is shown is visible in the tree.
+  // Opens the ancestors of the tenant that is shown, so that it is visible in the tree.
   useEffect(() => {
     if (above !== '') setOpened(before => new Set([...before, ...above.split(',')]))
   }, [above])
-  // A closed single root would hide all other tenants.
+  // Opens a single root, because it would hide all other tenants while it is closed.
   const single = roots.length === 1 ? roots[0] : undefined
   useEffect(() => {
     if (single) setOpened(before => new Set([...before, single]))
@@ -128,7 +128,7 @@ function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
             type="button"
             class={isLeaf ? 'disclose leaf' : 'disclose'}
             aria-expanded={isOpen}
-            // The button stays when there are no children, because it may have the focus.
+            // The button stays even when the loaded tenant has no children, because the button may have the focus.
             aria-disabled={isLeaf || undefined}
             aria-label={isLeaf ? `No tenants below ${name}` : `Tenants below ${name}`}
             onClick={() => toggle(id)}

@@ -1,4 +1,4 @@
-// The tenants of the token, as far as they are loaded.
+// The tree of the tenants that are already loaded.
 import type { DashboardTenantFragment } from './operations.ts'
 import { foldCase, searchWords } from './search-words.ts'
 
@@ -14,7 +14,7 @@ export interface TreeTenant {
 /** Tenants by their numeric ids. */
 export type TenantMap = ReadonlyMap<string, TreeTenant>
 
-/** Returns a tenant of an answer as the tree has it. */
+/** Converts a tenant of an answer to a tenant of the tree. */
 export const toTreeTenant = ({ databaseId, parentId, name, timeZone }: DashboardTenantFragment): TreeTenant => ({
   id: String(databaseId),
   parentId: parentId === null ? null : String(parentId),
@@ -37,8 +37,8 @@ export function listAbove(tenants: TenantMap, id: string): TreeTenant[] {
 }
 
 /**
- * Returns whether a tenant equals another tenant, or may be below it. The path of a tenant that is not loaded is
- * unknown.
+ * Returns whether a tenant is the tenant `above`, or may be one of its descendants. Also true when the path of the
+ * tenant is not loaded, because its ancestors are then unknown.
  *
  * @param roots the tenants at which the tree begins
  */
@@ -49,7 +49,7 @@ export function mayBeWithin(tenants: TenantMap, roots: readonly string[], id: st
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
 
-/** Returns the known children of each tenant, by name. */
+/** Returns the loaded children of each tenant by the id of the tenant. The children are sorted by name. */
 export function listChildren(tenants: TenantMap): ReadonlyMap<string, readonly TreeTenant[]> {
   const children = new Map<string, TreeTenant[]>()
   for (const tenant of tenants.values()) {
@@ -65,7 +65,10 @@ export function listChildren(tenants: TenantMap): ReadonlyMap<string, readonly T
 /** Compares tenants by name, in the viewer's language. */
 export const byName = (one: TreeTenant, other: TreeTenant): number => collator.compare(one.name, other.name)
 
-/** Returns the known tenants with all words of a text in their names or with the text as id: the best matches first. */
+/**
+ * Returns the loaded tenants whose names contain all words of a text, or whose id is the text. Names that begin with
+ * the first word come first.
+ */
 export function search(tenants: TenantMap, text: string): TreeTenant[] {
   const words = searchWords(text)
   const [first = ''] = words

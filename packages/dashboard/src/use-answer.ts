@@ -7,21 +7,24 @@ import { useWindowEvent } from './use-view.ts'
 /** The current answer to an operation. */
 export interface Answer<Data, Variables> {
   /**
-   * The latest data: during a request, the data of the former request. When a request fails, only data of the same
-   * variables is kept, and only in the memory of the page: browser storage would keep the names of customers after the
-   * token has ended.
+   * The latest data; during a request, the data of the previous request. When a request fails, only data of the same
+   * variables is kept. The data stays only in the memory of the page, because browser storage would keep the names of
+   * customers after the token has ended.
    */
   data: Data | null
   /** The `Reply.answeredAt` of the data. */
   answeredAt: number | null
   /** The variables of the data. */
   of: Variables | null
-  /** True when the data belong to the present variables. */
+  /** True when the data belongs to the current variables. */
   isCurrent: boolean
-  /** The error of the last request. While the page shows data of the same variables, it stays until the next answer. */
+  /**
+   * The error of the last request. While the page shows data of the same variables, the error stays until the next
+   * answer.
+   */
   error: ApiError | null
   loading: boolean
-  /** True when the data replaced older data of the same variables after a change, without the viewer's doing. */
+  /** True when a live update replaced older data of the same variables, without an action of the viewer. */
   isRefreshed: boolean
   /** Sends the operation again. */
   reload(): void
@@ -29,22 +32,23 @@ export interface Answer<Data, Variables> {
 
 type State<Data, Variables> = Omit<Answer<Data, Variables>, 'isCurrent' | 'reload'> & { cost: number }
 
-/** An answer that has data, or `nothing`. */
+/** The last answer with data, or `nothing` before it. */
 type LastAnswer<Data, Variables> = Omit<State<Data, Variables>, 'error' | 'loading' | 'isRefreshed'>
 
 const nothing = { data: null, answeredAt: null, of: null, cost: 0, error: null, loading: true, isRefreshed: false }
 
 /**
- * The wait before data that are not available are requested again, in milliseconds. Figures can take a minute to be
- * ready, and each request for figures counts as some 20 operations.
+ * The wait before unavailable data is requested again, in milliseconds. The service can need a minute to calculate
+ * figures, and each request for figures uses about 20 operations.
  */
 const retryInterval = 15_000
 
 /**
- * Requests an operation when its variables change, when the browser is online again, and while the service reports that
- * the data is not available. Cancels the former request. `LiveContext` around it refresh the answer after changes.
+ * Sends an operation when its variables change, when the browser is online again, and repeatedly while the service
+ * reports that the data is not available. Cancels the previous request. A surrounding `LiveContext` also sends the
+ * operation again after changes.
  *
- * @param variables null: no request is sent yet
+ * @param variables null while no request should be sent
  */
 export function useAnswer<Data, Variables>(
   request: SendOperation,
@@ -86,7 +90,7 @@ export function useAnswer<Data, Variables>(
           if (controller.signal.aborted) return
           isAnswered = true
           const shown = error instanceof ApiError ? error : new ApiError('other', 'The dashboard failed.')
-          // The page must not keep data that the token may not read any more.
+          // The page must not keep data that the token may no longer read.
           if (shown.kind === 'forbidden') last.current = nothing
           clearTimeout(retry)
           if (shown.kind === 'unavailable') retry = setTimeout(reload, retryInterval)

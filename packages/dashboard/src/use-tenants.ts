@@ -6,21 +6,21 @@ import { type TenantMap, toTreeTenant } from './tenants.ts'
 /** The maximum number of tenants that a search loads. */
 export const maxSearched = 5000
 
-/** The tenants of the token, as far as they are loaded, and the functions that load more of them. */
+/** The loaded tenants of the token, and the functions that load more tenants. */
 export type Tenants = ReturnType<typeof useTenants>
 
 /** Loads the tenants of the token: the first hundred in one request, which is enough for most tokens. */
 export function useTenants(request: SendOperation) {
   const [known, setKnown] = useState<TenantMap>(new Map())
-  // True after the first page was read, or could not be.
+  // True after the first request, even if it failed.
   const [started, setStarted] = useState(false)
-  // True when all tenants of the token are known.
+  // True when all tenants of the token are loaded.
   const [complete, setComplete] = useState(false)
-  // For each tenant whose children were loaded: whether it has more of them, and after which cursor.
+  // For each tenant with loaded children: whether more children exist, and the cursor after which they follow.
   const [loaded, setLoaded] = useState<ReadonlyMap<string, { more: boolean; after: string | null }>>(new Map())
   // The reason why the last request for tenants failed, as a sentence.
   const [error, setError] = useState<string | null>(null)
-  /** The list of all tenants: where it continues, and whether it is being read. */
+  /** The position in the list of all tenants, and whether the list is being read. */
   const list = useRef({ after: null as string | null, count: 0, reading: false, ended: false })
   const controller = useMemo(() => new AbortController(), [])
   useEffect(() => () => controller.abort(), [controller])
@@ -90,7 +90,7 @@ export function useTenants(request: SendOperation) {
     [request, add, report, controller, loaded],
   )
 
-  /** Loads all tenants, at most `maxSearched`: a search needs them. */
+  /** Loads all tenants for a search, but at most `maxSearched`. */
   const loadAll = useCallback(() => readList(maxSearched), [readList])
   return { known, started, complete, loaded, error, add, loadChildren, loadAll }
 }

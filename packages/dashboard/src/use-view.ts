@@ -2,10 +2,13 @@ import { createContext } from 'preact'
 import { useCallback, useContext, useEffect, useState } from 'preact/hooks'
 import type { Go, View } from './view.ts'
 
-/** Provides the view to the parts of the page. While the figures of another view load, they have the former view. */
+/**
+ * Provides the view to the components of the page. While the figures of a new view load, the figures still get the
+ * previous view.
+ */
 export const ShownView = createContext<{ view: View; go: Go } | null>(null)
 
-/** Returns the view of the page part that contains the component, and the function that changes the view. */
+/** Returns the view that the component must show, and the function that changes the view. */
 export function useView(): { view: View; go: Go } {
   const shown = useContext(ShownView)
   if (!shown) throw new Error('There is no ShownView around this component.')

@@ -3,11 +3,11 @@ import { useView } from './use-view.ts'
 import { type Change, type Go, hrefOf } from './view.ts'
 
 interface ViewLinkProps {
-  /** The difference of the view that the link leads to. */
+  /** The difference between the current view and the target view of the link. */
   change: Change
   /** True when the link leads to the view that is shown. */
   current?: boolean
-  /** The id of the part that the link leads to on the same page: it gets the focus, and is scrolled into view. */
+  /** The id of a part of the page that gets the focus and is scrolled into view. */
   reveals?: string
   class?: string
   children: ComponentChildren
@@ -17,7 +17,7 @@ interface ViewLinkProps {
 export function follow(go: Go, change: Change, reveals?: string): void {
   go(change)
   if (!reveals) return
-  // Runs after the change is drawn, because a dialog that closes first returns the focus.
+  // Runs in the next frame, because a dialog that closes returns the focus to its opener first.
   requestAnimationFrame(() => {
     const part = document.getElementById(reveals)
     part?.focus({ preventScroll: true })
@@ -25,7 +25,10 @@ export function follow(go: Go, change: Change, reveals?: string): void {
   })
 }
 
-/** A link to another view. A plain click shows it without loading the page; the browser can open it in a new tab. */
+/**
+ * A link to another view. A plain click shows the other view without loading the page. The browser can also open the
+ * link in a new tab.
+ */
 export function ViewLink({ change, current, reveals, class: name, children }: ViewLinkProps) {
   const { view, go } = useView()
   return (

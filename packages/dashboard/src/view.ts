@@ -1,4 +1,4 @@
-// The view of the dashboard. The address holds the whole view, so that a link reproduces it.
+// The view of the dashboard. The URL contains the whole view, so that a link reproduces the view.
 import { type Comparison, comparedDays, comparisons } from './comparison.ts'
 import {
   type Days,
@@ -15,11 +15,11 @@ import {
 /** Parameters of the address. */
 export type Params = Readonly<Record<string, string>>
 
-/** The choices that the parts of the dashboard show. */
+/** The values that decide what the dashboard shows. */
 export interface View {
   /** The numeric id of a tenant that the token may see. */
   tenant: string
-  /** True when the tenants below it are included, as far as the token may see them. */
+  /** True when the descendants of the tenant are included, as far as the token may see them. */
   withDescendants: boolean
   period: Period
   /** The first day of the period, `YYYY-MM-DD`. */
@@ -34,17 +34,17 @@ export interface View {
   timeZone: string | null
   /** A currency code; null when none is chosen. */
   currency: string | null
-  /** True when the figures follow changes. */
+  /** True when live updates of the figures are on. */
   isLive: boolean
   /** The global id of the voucher that is shown in place of the figures. */
   voucher: string | null
-  /** All other parameters of the address, for the parts that know them. */
+  /** All other parameters of the URL, such as the filters of a table. */
   params: Params
 }
 
-/** The choices in an address: the period and the interval may be missing. */
+/** The values in a URL. The tenant, the days and the interval can be missing. */
 export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by' | 'compared'> {
-  /** The invalid parts of the address, each as a sentence that names the value shown instead. */
+  /** One sentence per invalid value in the URL. Each sentence names the value that is used instead. */
   faults: readonly string[]
   tenant: string | null
   days: Days | null
@@ -52,23 +52,23 @@ export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by' | 'c
 }
 
 /**
- * A change of the view. `params` are merged, and an empty one is removed. `from` and `to` are the first and the last
- * day of a custom period.
+ * A change of the view. `params` are merged with the current parameters, and an empty parameter is removed. `from` and
+ * `to` are the first and the last day of a custom period.
  */
 export type Change = Partial<Omit<View, 'compared'>>
 
-/** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the present entry. */
+/** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the current entry. */
 export type Go = (change: Change, how?: 'push' | 'replace') => void
 
 const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'compare', 'zone', 'currency', 'voucher', 'live']
 
-/** The choices on which the lists of the tables depend, without their filters. */
+/** The properties on which the rows of the tables depend, except for their filters. */
 const placeNames = ['tenant', 'withDescendants', 'period', 'from', 'to', 'timeZone', 'currency'] as const
 
 const usualPeriod = 'last-12-months'
 const usualComparison = 'last-year'
 
-/** Reads a query string. Unknown values become the default, and `faults` names them. */
+/** Reads a query string. Invalid values are replaced by the default, and `faults` names each of them. */
 export function readAddress(search: string): Address {
   const query = new URLSearchParams(search)
   const days = { from: query.get('from') ?? '', to: query.get('to') ?? '' }
@@ -112,10 +112,10 @@ export function readAddress(search: string): Address {
 }
 
 /**
- * Returns the view of an address.
+ * Completes the values of a URL with defaults, and returns the view.
  *
- * @param tenant the tenant that is shown when the address names none
- * @param today the present day in the time zone of the view, `YYYY-MM-DD`
+ * @param tenant the default tenant, for a URL without a tenant
+ * @param today the current day in the time zone of the view, `YYYY-MM-DD`
  */
 export function resolveView({ days, by, faults: _faults, ...address }: Address, tenant: string, today: string): View {
   const { from, to } = days ?? daysOf(address.period === 'custom' ? usualPeriod : address.period, today)
@@ -124,15 +124,16 @@ export function resolveView({ days, by, faults: _faults, ...address }: Address, 
   return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval, compared }
 }
 
-/** Returns the query string of a view after a change, without values that are the default. */
+/** Returns the query string of a view after a change. Leaves out default values. */
 export function hrefOf(view: View, change: Change = {}): string {
   const moved = change.tenant !== undefined && change.tenant !== view.tenant
-  // A cursor is a position in one list. Two lists are the same list only when all these properties are equal.
+  // A cursor is valid only in the list from which it came. Two lists are the same only when all these properties are
+  // equal.
   const isOtherList = placeNames.some(name => change[name] !== undefined && change[name] !== view[name])
   const typed = change.from !== undefined || change.to !== undefined
   const next: View = {
     ...view,
-    // Another tenant does not have the voucher or the page of a table.
+    // The open voucher and the page of a table do not exist for another tenant.
     ...(moved && { voucher: null, timeZone: null }),
     ...(typed && { period: 'custom' }),
     ...change,

@@ -1,4 +1,4 @@
-// A table that its headings sort.
+// A table whose headings are buttons that sort the rows.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type CsvCell, toCsv } from '../csv.ts'
@@ -9,20 +9,20 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren
   /** Returns the value by which the browser sorts the column. */
   sortBy?: (row: Row) => string | number | null
-  /** The name of the order of the API that sorts the column. A column without `order` and `sortBy` cannot be sorted. */
-  order?: string
-  /** True when the first click sorts from the largest or the latest. Default: `numeric`. */
-  latestFirst?: boolean
   /**
-   * The heading of the column in a CSV file, whose cells have the values of `sortBy`. A column without this heading is
-   * left out.
+   * For rows that the API sorts: the name of the API's sort order for this column. A column without `order` and
+   * `sortBy` cannot be sorted.
    */
+  order?: string
+  /** True when the first click sorts in descending order. Default: `numeric`. */
+  latestFirst?: boolean
+  /** The heading of the column in a CSV file, whose cells contain the values of `sortBy`. Default: `heading`. */
   csvHeading?: string
   /** Aligns the cells to the right. */
   numeric?: boolean
 }
 
-/** Returns a column of numbers. A row without a number has a dash. */
+/** Returns a column of numbers. A row without a number shows a dash. */
 export const numberColumn = <Row,>(
   heading: string,
   number: (row: Row) => number | null,
@@ -37,19 +37,19 @@ export const numberColumn = <Row,>(
   numeric: true,
 })
 
-/** A sorted column: its index, and whether its order is descending. */
+/** The index of the column that sorts the rows, and whether the order is descending. */
 export interface Sort {
   column: number
   descending: boolean
 }
 
-/** Parses the sort order in the address, as `formatSort` writes it; null: the rows keep their order. */
+/** Parses the sort order in the URL, in the format of `formatSort`; null when the URL has no valid sort order. */
 export function readSort(text: string | undefined): Sort | null {
   const match = text?.match(/^(-?)(\d\d?)$/)
   return match ? { column: Number(match[2]), descending: match[1] === '-' } : null
 }
 
-/** Returns the index of the column, with `-` when it descends. */
+/** Returns the index of the column as text, with a leading `-` for a descending order. */
 export const formatSort = ({ column, descending }: Sort): string => `${descending ? '-' : ''}${column}`
 
 /** Rows, and the currency of their amounts. */
@@ -59,7 +59,10 @@ interface CsvPart<Row> {
   currency: string | null
 }
 
-/** Returns rows as CSV: a column for each of the table that can be sorted, and one for the currency of all amounts. */
+/**
+ * Returns rows as CSV, with one column per sortable column of the table, and one column with the currency of all
+ * amounts.
+ */
 export function tableCsv<Row>(...parts: readonly [CsvPart<Row>, ...CsvPart<Row>[]]): string {
   const [{ columns }] = parts
   const headings = columns.flatMap(({ heading, csvHeading = heading, sortBy }) => (sortBy ? [csvHeading] : []))
@@ -74,24 +77,24 @@ export interface DataTableProps<Row> {
   label: string
   /** A CSS class of the table. */
   class?: string
-  /** The first column names the row. */
+  /** The cells of the first column are the headings of the rows. */
   columns: readonly Column<Row>[]
   rows: readonly Row[]
-  /** Returns the key of a row, so that it keeps the focus when other rows come or go. */
+  /** Returns the key of a row, so that the row keeps the focus when other rows are added or removed. */
   keyOf?: (row: Row) => string
-  /** The initial sort. Default: the order of `rows`. */
+  /** The initial sort. The current sort order. Default: the order of `rows`. */
   sort?: Sort | null
-  /** Called when the viewer sorts. Default: the table keeps the order in its own state. */
+  /** Called when the viewer changes the sort order. Default: the table keeps the sort order in its own state. */
   onSort?: (sort: Sort) => void
   /** True while other rows are being loaded. */
   busy?: boolean
-  /** The row below all others, such as their total: it is not sorted. */
+  /** A row that always stays below all other rows, such as their total. */
   foot?: Row | null
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true })
 
-/** Sorts rows by a column; rows without a value come last in both directions. */
+/** Returns the rows sorted by a column. Rows without a value are last in both directions. */
 export function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -107,7 +110,7 @@ export function sortRows<Row>(
   })
 }
 
-/** The roles of the elements of a table, which some browsers drop where a style shows its rows as cards. */
+/** The ARIA roles of the elements of a table. Some browsers drop these roles when CSS shows the rows as cards. */
 const roles = {
   table: 'table',
   group: 'rowgroup',

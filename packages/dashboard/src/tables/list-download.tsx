@@ -12,28 +12,31 @@ interface Page<Row> {
 }
 
 interface ListDownloadProps<Row> {
-  /** Reads the page after a cursor; null: the first page. Returns nothing when the token may not read the list. */
+  /**
+   * Reads the page after a cursor; null for the first page. Returns null or undefined when the token may not read the
+   * list.
+   */
   readPage: (after: string | null, signal: AbortSignal) => Promise<Page<Row> | null | undefined>
   toCsv: (rows: readonly Row[]) => string
-  /** The number of rows; null while they are counted. */
+  /** The number of rows; null while the rows are being counted. */
   total: Count | null
   /** The maximum number of rows of one file. */
   most: number
   /** The noun for a row, in the singular. */
   noun: string
-  /** Says how to get the other rows, when the list has more rows than one file. */
+  /** When the list has more rows than one file may have: a sentence that says how to get the other rows. */
   whenCut: string
   /** The name of the file, without its extension. */
   file: string
 }
 
-/** A button that downloads a list, with the progress and a way to stop. */
+/** A button that downloads a list. During the download it shows the progress and a button that stops it. */
 export function ListDownload<Row>(props: ListDownloadProps<Row>) {
   const { readPage, toCsv, total, most, noun, whenCut, file } = props
   const [read, setRead] = useState<number | null>(null)
   const [message, setMessage] = useState('')
   const controller = useRef<AbortController | null>(null)
-  // A person who leaves the list does not want its file, and each page costs quota units.
+  // Stops the download when the viewer leaves the list, because each page uses up the rate limit.
   useEffect(() => () => controller.current?.abort(), [])
 
   const readAll = async (signal: AbortSignal): Promise<Row[]> => {

@@ -1,4 +1,4 @@
-// The pages of a list that the API pages.
+// The page buttons of a list that the API divides into pages.
 import { useEffect } from 'preact/hooks'
 import type { Params } from '../view.ts'
 
@@ -10,15 +10,15 @@ export interface PageInfo {
   endCursor: string | null
 }
 
-/** Returns the arguments of the page that the address names. @param size how many records a page has */
+/** Returns the pagination arguments of the API for the page in the URL. @param size the number of records per page */
 export const pageOf = ({ after, before }: Params, size: number) =>
   before ? { last: size, before } : { first: size, after: after || null }
 
 /**
- * Shows the first page when the list could not be read from the place that the address names: a link may be older than
- * the filters of its list.
+ * Shows the first page when the list could not be read from the cursor in the URL. A link can contain a cursor from a
+ * list with other filters.
  *
- * @param isMissing whether the answer has come without the list
+ * @param isMissing true when the answer does not contain the list
  * @param onPage shows another page
  */
 export function useFirstPage(isMissing: boolean, { after, before }: Params, onPage: (params: Params) => void): void {
@@ -38,7 +38,7 @@ interface PagerProps {
   onPage: (params: Params) => void
 }
 
-/** The buttons for the next and the previous page; nothing when the page is the whole list. */
+/** The buttons for the next and the previous page. Shows nothing when the page is the whole list. */
 export const Pager = ({ label, pageInfo, onPage }: PagerProps) =>
   isPart(pageInfo) ? (
     <nav class="pager" aria-label={label}>

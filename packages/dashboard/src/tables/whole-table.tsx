@@ -9,13 +9,13 @@ import { type Column, DataTable, formatSort, readSort, sortRows } from './data-t
 
 interface WholeTableProps<Row> {
   label: string
-  /** A note that says what it shows and in which currency. */
+  /** A note that says what the table shows and in which currency. */
   note: ComponentChildren
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   /** The total of all rows. */
   foot?: Row | null
-  /** Says that there are no rows. */
+  /** The sentence that replaces a table without rows. */
   empty: string
   /** Writes rows as a CSV file. */
   toCsv: (rows: readonly Row[]) => string
@@ -26,7 +26,10 @@ interface WholeTableProps<Row> {
 /** Returns the name of the CSV file of a table, without its extension. */
 export const fileOf = (name: string, { tenant, from, to }: View): string => `${name}-${tenant}-${from}-${to}`
 
-/** A table with all its rows loaded, which can be searched and downloaded. The address has the search and the order. */
+/**
+ * A table that the viewer can search and download, because all its rows are loaded. The URL contains the search text
+ * and the sort order.
+ */
 export function WholeTable<Row>(props: WholeTableProps<Row>) {
   const { label, note, columns, rows, foot = null, empty, toCsv, file } = props
   const { view, go } = useView()
