@@ -1,10 +1,10 @@
 /** A day, in milliseconds. */
 export const millisecondsPerDay = 86_400_000
 
-/** A date, as the number of days since 1970-01-01. */
+/** A calendar date, as the number of days since 1970-01-01. */
 export type Day = number
 
-/** An instant, in microseconds since 1970-01-01 UTC; a number holds it exactly up to the year 2255. */
+/** An instant, as microseconds since 1970-01-01 UTC. A JavaScript number is exact for instants up to the year 2255. */
 export type Microseconds = number
 
 /** A second, in microseconds. */
@@ -25,7 +25,7 @@ export function isoInstant(instant: Microseconds | null): string | null {
 /** Returns the UTC date of an instant. */
 export const dayOf = (instant: Microseconds): Day => Math.floor(instant / microsecondsPerDay)
 
-/** Adds months to a date. When the target month is too short, the date overflows into the next month. */
+/** Adds months to a date. When the target month is too short, the result is a date in the next month. */
 export function addMonths(day: Day, months: number): Day {
   const date = new Date(day * millisecondsPerDay)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, date.getUTCDate()) / millisecondsPerDay

@@ -19,7 +19,10 @@ export function decimal(amount: MinorUnits | null, currency: Currency): string |
   return (amount / 10 ** digits).toFixed(digits)
 }
 
-/** Rounds to a typical price, a multiple of for example 50 pence, 100 yen or 125 fils; at least one such step. */
+/**
+ * Rounds an amount to a typical price, for example to a multiple of 50 pence, 100 yen or 125 fils. The result is at
+ * least one such multiple.
+ */
 export function rounded(amount: number, currency: Currency): MinorUnits {
   const { step } = currencies[currency]
   return Math.max(1, Math.round(amount / step)) * step
@@ -35,7 +38,7 @@ export function priceIn(currency: Currency, pounds: number): MinorUnits {
 export const reduced = (amount: MinorUnits, currency: Currency, percent: number): MinorUnits =>
   rounded((amount * (100 - percent)) / 100, currency)
 
-/** Returns the amounts of gift cards in a currency, with the label that a shop shows. */
+/** Returns the amounts of gift cards in a currency, each with the label in the shop. */
 export function cardAmounts(currency: Currency): { label: string; major: number; amount: MinorUnits }[] {
   const { digits, label, cards } = currencies[currency]
   return cards.map(major => ({

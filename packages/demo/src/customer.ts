@@ -1,4 +1,4 @@
-/** The customers: when they registered, consented to marketing and withdrew their consent. */
+/** Generates the customers, with the times of registration, of consent to marketing and of withdrawal. */
 import { type Day, isoInstant, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
 import { type Country, places } from './data/places.ts'
 import { randomPerson } from './person.ts'
@@ -51,10 +51,10 @@ function randomAddress(random: Random, countryiso2: Country, empty: boolean): Ro
   return empty ? Object.fromEntries(Object.keys(address).map(column => [column, null])) : address
 }
 
-/** The block of eight rows whose ids exceed 32 bits. */
+/** The block of eight rows whose ids need more than 32 bits, so that the demo data tests such ids. */
 const bigintBlock = 60
 
-/** The history of a customer. */
+/** The times at which a customer registered, consented to marketing and withdrew the consent. */
 interface CustomerHistory {
   id: number
   seller: Seller
@@ -62,11 +62,11 @@ interface CustomerHistory {
   consentedAt: Microseconds | null
   /** True when the consent holds now. */
   isOpted: boolean
-  /** The time at which the consent ended. Null when the consent still holds, or was never given. */
+  /** The time at which the customer withdrew the consent. Null when the consent still holds, or was never given. */
   withdrawnAt: Microseconds | null
 }
 
-/** Returns the history of a customer. @param row the row number, from 0 */
+/** Returns the random history of a customer, always the same for the same row. @param row the row number, from 0 */
 function customerHistory(row: number, today: Day): CustomerHistory {
   const random = new Random('consent', row)
   const seller = random.pick(slots)

@@ -1,23 +1,23 @@
-/** The changes of the platform of the demo while it runs: some 30 a minute, at random tenants. */
+/** Generates the changes that the platform makes while the demo runs: about 30 per minute, at random tenants. */
 import type { Microseconds } from './calendar.ts'
 import { productsAtScaleOne } from './product.ts'
 import { Random } from './random.ts'
 import type { Row } from './row.ts'
 import { voucherSoldAt } from './voucher.ts'
 
-/** A change. It concerns the first suitable record whose id is at least `from`. */
+/** A change. The change affects the first suitable record whose id is at least `from`. */
 export type LiveChange =
   | { kind: 'sale'; voucher: Row }
-  /** `rest` is the part of the balance that stays, when the voucher may be redeemed in part. */
+  /** `rest` is the share of the balance that is left after the redemption, if the voucher may be redeemed in part. */
   | { kind: 'redemption'; from: number; rest: number }
   | { kind: 'void'; from: number; reason: string }
   | { kind: 'consent'; from: number; isGiven: boolean }
 
 /**
- * Returns a change, the same for each number, and the wait before it in milliseconds.
+ * Returns a change and the wait before the change, in milliseconds. The same number always gives the same change.
  *
- * @param number counts changes and rows of vouchers, so it begins after the loaded vouchers
- * @param customers how many customers were loaded
+ * @param number the number of the change, which is also the row number of a new voucher, so it starts after the loaded
+ * vouchers @param customers the number of loaded customers
  */
 export function liveChange(
   number: number,
@@ -27,7 +27,7 @@ export function liveChange(
   const random = new Random('live', number)
   const waitMs = random.between(1_000, 3_000)
   const part = random.below(100)
-  // The first voucher never changes, because the guides resolve it.
+  // The first voucher never changes, because the examples in the guides resolve it.
   const voucher = random.between(2, number)
   const customer = random.between(1, customers)
   if (part < 40) return { waitMs, change: { kind: 'sale', voucher: voucherSoldAt(number, now, productsAtScaleOne) } }

@@ -19,7 +19,7 @@ const namesByCountry = new Map(
 )
 
 /**
- * Returns a random customer of a country, whose name is mostly, but not always, of that country. `mailbox` is the first
+ * Returns a random customer of a country. Most names, but not all, are typical of that country. `mailbox` is the first
  * part of the person's e-mail address, for example `siobhan.osullivan`.
  */
 export function randomPerson(random: Random, country: Country) {

@@ -5,7 +5,7 @@ import { phrases } from './data/phrases.ts'
 import { Random } from './random.ts'
 import { firstSlotOf, type Seller, slots } from './tenant.ts'
 
-/** A variant of a product. No variant has the id of a product. */
+/** A variant of a product. Ids of variants are never ids of products. */
 interface DemoVariant {
   id: number
   slug: string
@@ -14,19 +14,19 @@ interface DemoVariant {
   salePrice: MinorUnits | null
 }
 
-/** A product of the demo data, with the values that its vouchers copy. */
+/** A product of the demo data. Each voucher copies some values of its product. */
 export interface DemoProduct {
   id: number
   seller: Seller
-  /** The number of the product among the products of its tenant, from 0. */
+  /** The index of the product among the products of its tenant, from 0. */
   place: number
   title: string
   slug: string
-  /** Null for a gift card. */
+  /** The offering that the product sells; null for a gift card. */
   offering: Offering | null
   category: 'cards' | ExperienceCategory
   currency: Currency
-  /** Null when its variants have prices. */
+  /** The price; null when the variants have prices instead. */
   price: MinorUnits | null
   salePrice: MinorUnits | null
   monetaryValue: MinorUnits | null
@@ -36,7 +36,10 @@ export interface DemoProduct {
   variants: readonly DemoVariant[]
 }
 
-/** The number of products at scale 1, a multiple of the slots so that each slot has the same number. */
+/**
+ * The number of products at scale 1. It is a multiple of the number of slots, so that each slot has the same number of
+ * products.
+ */
 export const productsAtScaleOne = slots.length * 3
 
 const validities: readonly [string | null, number | null][] = [
@@ -47,17 +50,17 @@ const validities: readonly [string | null, number | null][] = [
   [null, null],
 ]
 
-/** Price factors for one, two and four people, and for one, two and three nights. */
+/** The factors of the price for one, two and four people, and for one, two and three nights. */
 const multiples = { people: [1, 1.95, 3.8], nights: [1, 1.95, 2.85] } as const
 
 /** Returns the row number of a random product of the tenant. */
 export function randomProductRow(random: Random, seller: Seller, productCount: number): number {
   const slot = firstSlotOf.get(seller.id)! + random.below(seller.weight)
-  // Low row numbers are far more likely, so some products sell far better than others.
+  // Low row numbers are much more frequent, so that some products sell much better than others.
   return slot + slots.length * random.below(random.below(productCount / slots.length) + 1)
 }
 
-/** Products are cached because many vouchers are of the same product. */
+/** Caches products, because many vouchers have the same product. */
 const recent = new LRUCache<number, DemoProduct>({ max: 16_384, memoMethod: makeProduct })
 
 /** Returns a product of the demo data. @param row its row number, from 0 */
@@ -81,7 +84,7 @@ function giftCard(random: Random, { id, seller, place, currency }: Common): Rest
   const amounts = cardAmounts(currency)
   const cards = Object.entries(phrases[seller.language].cards)
   const number = place / 4
-  // Cards with several amounts and cards with a fixed amount alternate.
+  // Every second card has several amounts as variants; the other cards have one fixed amount.
   const round = Math.floor(number / 2)
   const [cardSlug, cardTitle] = cards[round % cards.length]!
   const edition = Math.floor(round / cards.length)

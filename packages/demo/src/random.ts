@@ -8,9 +8,7 @@ export function mix(value: number): number {
   return (x ^ (x >>> 15)) >>> 0
 }
 
-/**
- * A pseudo-random generator with a seed: the same stream and row give the same values in the same order on every machine.
- */
+/** A pseudo-random generator with a seed. The same stream and row give the same sequence of values on every machine. */
 export class Random {
   #state: number
 
@@ -40,17 +38,20 @@ export class Random {
     return this.below(100) < share
   }
 
-  /** Returns an instant of a day. */
+  /** Returns a random instant of a day. */
   instantOf(day: Day): Microseconds {
     return day * microsecondsPerDay + this.below(86_400) * second + this.below(second)
   }
 
-  /** Returns an element of a list that is not empty. */
+  /** Returns a random element of a list, which must not be empty. */
   pick<T>(list: readonly T[]): T {
     return list[this.below(list.length)]!
   }
 
-  /** Replaces each `#` of a pattern with a digit, each `@` with a capital letter and each `%` with a number up to 120. */
+  /**
+   * Replaces each `#` of a pattern with a random digit, each `@` with a random capital letter, and each `%` with a
+   * random number up to 120.
+   */
   fill(pattern: string): string {
     return pattern.replace(/[#@%]/g, mark => {
       if (mark === '#') return String(this.below(10))

@@ -1,11 +1,11 @@
-/** The times at which vouchers are bought: growth, seasons, feasts, weekdays and hours of the day. */
+/** Generates the times of purchases, with growth, seasons, feasts, weekdays and hours of the day. */
 import { type Day, type Microseconds, microsecondsPerDay, millisecondsPerDay, second } from './calendar.ts'
 import type { Country } from './data/places.ts'
 import { feasts, hours, months, weekdays } from './data/seasons.ts'
 import type { Random } from './random.ts'
 import type { Seller } from './tenant.ts'
 
-/** The number of days on which the demo data were bought: about three years. */
+/** The number of days in which the vouchers of the demo data were sold, about three years. */
 const soldDays = 1_095
 
 const dayIn = (year: number, month: number, date: number): Day => Date.UTC(year, month - 1, date) / millisecondsPerDay
@@ -30,18 +30,18 @@ function mothersDayOf(country: Country, year: number): Day {
   return mothersDayIn === 'may' ? nextWeekday(dayIn(year, 5, 1), 0) + 7 : dayIn(year, 3, 21)
 }
 
-/** Returns the nearness of a day to a feast: 1 on the eve, 0 long before and after the feast. */
+/** Returns how near a day is to a feast: 1 on the feast and on the day before, less on earlier days, 0 after the feast. */
 const nearness = (day: Day, feast: Day, daysBefore: number) =>
   day > feast ? 0 : Math.max(0, 1 - Math.max(0, feast - day - 1) / daysBefore)
 
-/** Returns the relative sales on a day in a country, before growth. */
+/** Returns the relative sales on a day in a country, without the growth over the years. */
 function demandOn(day: Day, country: Country): number {
   const date = new Date(day * millisecondsPerDay)
   const year = date.getUTCFullYear()
   const { christmas, blackFriday, valentine, mothersDay, fathersDay } = feasts[country]
   const friday = nextWeekday(dayIn(year, 11, 22), 4) + 1
   const near = nearness(day, dayIn(year, 12, 25), 35)
-  // Shops are quiet after Christmas; people still give monetary gifts.
+  // After Christmas the demand is low, except for gifts of money.
   const lull = date.getUTCMonth() === 11 && date.getUTCDate() >= 25 ? 0.55 : 1
   const added =
     (lull === 1 ? christmas * near * near : 0) +
@@ -52,7 +52,7 @@ function demandOn(day: Day, country: Country): number {
   return months[date.getUTCMonth()]! * weekdays[weekdayOf(day)]! * lull * (1 + added)
 }
 
-/** The demand from the first day up to each day, by country, and the day for which it was calculated. */
+/** By country: the cumulative demand up to each day, and the last day for which these sums were calculated. */
 const demandUpTo = new Map<Country, { today: Day; sums: Float64Array }>()
 
 function demandSumsOf(country: Country, today: Day): Float64Array {
@@ -61,7 +61,7 @@ function demandSumsOf(country: Country, today: Day): Float64Array {
   const sums = new Float64Array(soldDays)
   let sum = 0
   for (let index = 0; index < soldDays; index++) {
-    // The growth factor rises from 1 to 2.8 in the three years.
+    // The growth factor rises from 1 to 2.8 over the three years.
     sum += demandOn(today - soldDays + index, country) * (1 + (1.8 * index) / soldDays)
     sums[index] = sum
   }
@@ -74,7 +74,7 @@ const hourTickets = hours.flatMap((share, hour) => Array<number>(share).fill(hou
 const clocks = new Map<string, Intl.DateTimeFormat>()
 const offsets = new Map<string, Map<Day, number>>()
 
-/** Returns the offset of a time zone from UTC at noon, in minutes. The zone must be UTC or east of it. */
+/** Returns the offset of a time zone from UTC at noon, in minutes. Works only for UTC and for zones east of UTC. */
 function minutesAhead(timeZone: string, day: Day): number {
   const byDay = offsets.get(timeZone) ?? new Map<Day, number>()
   offsets.set(timeZone, byDay)
@@ -95,8 +95,8 @@ function minutesAhead(timeZone: string, day: Day): number {
 }
 
 /**
- * Returns the instant of a random purchase, an hour before the end of the last day (UTC) at the latest, so that events
- * shortly after it are on the same day.
+ * Returns the instant of a random purchase, at the latest one hour before the end of the last day (UTC), so that events
+ * shortly after the purchase are on the same day.
  *
  * @param today the day of the demo data: purchases end before it
  */

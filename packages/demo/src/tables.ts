@@ -1,4 +1,4 @@
-/** The demo data, as the rows of the platform's tables. */
+/** Generates the demo data as rows of the platform's tables. */
 import type { Day } from './calendar.ts'
 import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
 import { customerRows, withdrawalRows } from './customer.ts'
@@ -8,13 +8,15 @@ import { sellers, tenantRows } from './tenant.ts'
 import { voucherRows } from './voucher.ts'
 import { referenceOf } from './voucher-code.ts'
 
-/** The demo tenant, a group with six venues below it, and a redeemable voucher of its own; the same at any scale. */
+/**
+ * The tenant of the demo, a group with six venues, and one of its redeemable vouchers. They are the same at any scale.
+ */
 export const demoTenant = { tenantId: 1, voucherReference: referenceOf(0) }
 
 export { type LiveChange, liveChange } from './live.ts'
 export type { Row } from './row.ts'
 
-/** The numbers of the records that a person counts. */
+/** The numbers of products, vouchers and customers. */
 interface DemoCounts {
   tenants: number
   products: number
@@ -22,7 +24,11 @@ interface DemoCounts {
   customers: number
 }
 
-/** Returns the numbers of records. @param scale a factor; 1 means 150 products, 4,000 vouchers and 800 customers */
+/**
+ * Returns the numbers of products, vouchers and customers at a scale.
+ *
+ * @param scale a factor; 1 means 150 products, 4,000 vouchers and 800 customers
+ */
 export const countsAt = (scale: number): DemoCounts => ({
   tenants: sellers.length,
   products: productsAtScaleOne * scale,
@@ -30,7 +36,11 @@ export const countsAt = (scale: number): DemoCounts => ({
   customers: 800 * scale,
 })
 
-/** Returns the rows by table, in the order in which tables refer to each other. @param today the day of the data */
+/**
+ * Returns the rows of each table. A table comes after the tables to which its foreign keys refer.
+ *
+ * @param today the day of the data
+ */
 export function rowsByTable({ products, vouchers, customers }: DemoCounts, today: Day): Record<string, Iterable<Row>> {
   return {
     tenant: tenantRows(),
@@ -40,7 +50,7 @@ export function rowsByTable({ products, vouchers, customers }: DemoCounts, today
     product_category: productCategoryRows(products),
     purchased_voucher: voucherRows(vouchers, today, products),
     customer: customerRows(customers, today),
-    // Withdrawals have the times at which the consents ended.
+    // Each withdrawal has the time at which the consent ended.
     'gateway.consent_withdrawal': withdrawalRows(customers, today),
   }
 }

@@ -9,10 +9,10 @@ export interface Seller extends DemoTenant {
 /** All tenants, parents first. */
 export const sellers: readonly Seller[] = tenants.map((tenant, index) => ({ ...tenant, id: index + 1 }))
 
-/** Each tenant once per unit of its weight, so that a random pick prefers large tenants. */
+/** Contains each tenant once per unit of its weight, so that a random element is more often a large tenant. */
 export const slots: readonly Seller[] = sellers.flatMap(seller => Array<Seller>(seller.weight).fill(seller))
 
-/** The index of each tenant's first slot, by tenant id; its other slots follow. */
+/** The index of the first slot of each tenant, by tenant id. The other slots of the tenant follow directly. */
 export const firstSlotOf: ReadonlyMap<number, number> = new Map(
   sellers.map(seller => [seller.id, slots.indexOf(seller)]),
 )

@@ -1,6 +1,6 @@
 import { mix, type Random } from './random.ts'
 
-/** 32 characters that people do not confuse. */
+/** 32 characters, without characters that look similar. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 
 const halfBits = 20
@@ -8,7 +8,7 @@ const halfMask = 2 ** halfBits - 1
 
 const spell = (half: number) => [15, 10, 5, 0].map(shift => alphabet.charAt((half >>> shift) & 31)).join('')
 
-/** A Feistel network: it maps the 2^40 numbers to pairs of halves one to one, for any round function. */
+/** Scatters a number with a Feistel network: each of the 2^40 numbers gets a different pair of halves. */
 function scatter(number: number, key: number): [number, number] {
   let left = Math.floor(number / 2 ** halfBits)
   let right = number % 2 ** halfBits

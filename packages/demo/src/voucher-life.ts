@@ -1,4 +1,4 @@
-/** Draws the life of a voucher, from its purchase to the day of the demo data. */
+/** Generates the life of a voucher at random, from its purchase to the day of the demo data. */
 import { addMonths, type Day, dayOf, endOfNextYear, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
 import type { MinorUnits } from './currency.ts'
 import type { DemoProduct } from './product.ts'
@@ -7,7 +7,7 @@ import { christmasEveAfter } from './season.ts'
 
 /** The columns of a voucher that depend on its life. */
 export interface VoucherLife {
-  /** True when it has values only in required columns. */
+  /** True when only the required columns have values. */
   sparse: boolean
   void: boolean
   /** The balance that is left; null for a voucher without a balance. */
@@ -20,7 +20,7 @@ export interface VoucherLife {
   validTo: Day | null
 }
 
-/** A voucher that was sold. */
+/** The values of a voucher at its sale. */
 interface SoldVoucher {
   product: DemoProduct
   purchasedAt: Microseconds
@@ -28,20 +28,24 @@ interface SoldVoucher {
   worth: MinorUnits | null
 }
 
-/** Returns a number from 0 to `limit` - 1; small numbers are far more likely. */
+/** Returns a random number from 0 to `limit` - 1. Small numbers are much more frequent. */
 const soon = (random: Random, limit: number) => random.below(random.below(limit) + 1)
 
-/** Returns a random instant of a day, when shops are open. */
+/** Returns a random instant of a day, within opening hours. */
 const instantDuringOpening = (random: Random, day: Day): Microseconds =>
   day * microsecondsPerDay + random.between(9 * 3_600, 21 * 3_600) * second + random.below(second)
 
-/** Returns the life of a voucher that was sold and sent. @param worth the initial balance; null: it has none */
+/**
+ * Returns the life of a voucher that was only sold and sent.
+ *
+ * @param worth the initial balance; null for a voucher without a balance
+ */
 export const newLife = (purchasedAt: Microseconds, worth: MinorUnits | null): VoucherLife => ({
   ...{ sparse: false, void: false, left: worth, redemptionStatus: 'unredeemed' },
   ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null, validFrom: null, validTo: null },
 })
 
-/** Returns a random life of a voucher. All its events are before `today`. */
+/** Returns a random life of a voucher, whose events are all before `today`. */
 export function randomLife(random: Random, sold: SoldVoucher, today: Day): VoucherLife {
   const { product, purchasedAt, worth } = sold
   const unused = newLife(purchasedAt, worth)
@@ -61,16 +65,16 @@ export function randomLife(random: Random, sold: SoldVoucher, today: Day): Vouch
   const lastUse = Math.min(lastDay, validTo ?? lastDay)
   const use = first + soon(random, 420)
   if (random.percent(84) && use <= lastUse) return redeemed(random, issued, sold, use, lastUse)
-  // Shops extend some vouchers that ended unused.
+  // Shops extend the validity of some vouchers that expired unused.
   if (validTo === null || validTo > lastDay || !random.percent(6)) return issued
   return { ...issued, validTo: validTo + random.between(60, 400) }
 }
 
-/** Decides when a voucher is sent, and from when it is valid. */
+/** Chooses at random when a voucher is sent, and from which day it is valid. */
 function delivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
   const bought = dayOf(purchasedAt)
   if (random.percent(12)) {
-    // Valid from a later day, but sent immediately.
+    // The voucher is sent immediately, but valid only from a later day.
     return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought + random.between(30, 300) }
   }
   const eve = christmasEveAfter(bought)
@@ -84,7 +88,7 @@ function delivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
   return { issuedAt: null, scheduledFor: instantDuringOpening(random, later), validFrom: later }
 }
 
-/** Redeems a voucher on a day, whole or in part. The rest of some vouchers is redeemed later. */
+/** Redeems a voucher on a day, completely or in part. For some vouchers, the rest of the balance is redeemed later. */
 function redeemed(
   random: Random,
   issued: VoucherLife,

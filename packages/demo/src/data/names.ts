@@ -1,6 +1,6 @@
 import type { Country } from './places.ts'
 
-/** Names of a country. A name in another script has its Latin spelling after a bar; `_` is a space. */
+/** Names of a country. After a name in another script follow a bar and the Latin spelling. `_` stands for a space. */
 interface Names {
   forenames: readonly string[]
   surnames: readonly string[]

@@ -1,7 +1,7 @@
 /** The texts of the catalogue. */
 const experienceCategories = ['dining', 'spa', 'stay'] as const
 
-/** The category of an experience. */
+/** The slugs of the categories of experiences. */
 export type ExperienceCategory = (typeof experienceCategories)[number]
 
 const variantKinds = ['people', 'nights'] as const
@@ -13,16 +13,16 @@ export interface Offering {
   title: string
   summary: string
   includes: readonly string[]
-  /** The price in pounds for one person or one night. */
+  /** The price for one person or one night, in pounds. */
   pounds: number
-  /** The property in which its variants differ, if it has variants. */
+  /** The property in which the variants differ; undefined for an experience without variants. */
   by: (typeof variantKinds)[number] | undefined
 }
 
-/** The texts of a catalogue in one language. Titles of themes and of gift cards are by slug. */
+/** The texts of a catalogue in one language. The titles of themes and of gift cards have their slugs as keys. */
 interface Phrases {
   offerings: readonly Offering[]
-  /** `*` stands for the title of the offering. */
+  /** In a description, `*` stands for the title of the offering. */
   themes: Readonly<Record<string, string>>
   cards: Readonly<Record<string, string>>
   cardSummary: string
@@ -35,9 +35,9 @@ interface Phrases {
 }
 
 /**
- * Reads a table of texts.
+ * Splits a table of texts into rows and cells.
  *
- * @param table one row on each line, with bars between its cells; a line that begins with a bar continues the row above it
+ * @param table one row per line, with bars between the cells; a line that begins with a bar continues the row above
  */
 const rowsOf = (table: string): string[][] =>
   table
@@ -45,7 +45,10 @@ const rowsOf = (table: string): string[][] =>
     .split(/\n(?! *\|)/)
     .map(row => row.split('|').map(cell => cell.trim()))
 
-/** Reads offerings: category, slug, title, price with the property of the variants, summary, list of inclusions. */
+/**
+ * Parses a table of offerings. Its columns are: category, slug, title, price with the property of the variants,
+ * summary, list of inclusions.
+ */
 const readOfferings = (table: string): Offering[] =>
   rowsOf(table).map(([category, slug = '', title = '', price = '', summary = '', includes = '']) => {
     const [pounds, by] = price.split(' ')
@@ -193,7 +196,7 @@ const japanese: Phrases = {
   categories: { cards: 'ギフトカード', dining: 'お食事', spa: '温泉・スパ', stay: 'ご宿泊', season: '季節のおすすめ' },
 }
 
-/** English with Arabic, as on menus in the Gulf states. */
+/** English texts with Arabic titles, as on menus in the Gulf states. */
 const arabic: Phrases = {
   offerings: readOfferings(`
     dining | friday-brunch | Friday Brunch · برنش الجمعة | 44 people

@@ -4,7 +4,10 @@ export type Country = 'GB' | 'IE' | 'DE' | 'JP' | 'KW' | 'BH'
 /** Addresses and phone numbers of a country, as patterns of `Random.fill`. */
 interface Places {
   country: string
-  /** Numbers that numbering plans reserve for fiction; countries without such numbers use North American ones. */
+  /**
+   * The patterns of phone numbers that numbering plans reserve for fiction. Countries without such numbers use North
+   * American numbers.
+   */
   phones: readonly string[]
   /** Invented streets. */
   streets: readonly string[]

@@ -1,16 +1,18 @@
-/** The weights of the times at which people buy gift vouchers. Numbers are relative to each other. */
+/** How often people buy gift vouchers at different times. The weights of one list are relative to each other. */
 import type { Country } from './places.ts'
 
-/** The weights of the months, January first, without feasts: a dip in summer. */
+/** The weights of the months without feasts, January first. In summer fewer vouchers are sold. */
 export const months = [70, 84, 92, 84, 90, 82, 66, 60, 74, 86, 100, 108] as const
 
 /** The weights of the weekdays, Sunday first. */
 export const weekdays = [88, 98, 92, 96, 106, 126, 112] as const
 
-/** The weights of the hours of the day, in the shop's time zone: around lunch and in the evening. */
+/**
+ * The weights of the hours of the day, in the shop's time zone. Most vouchers are sold around lunch and in the evening.
+ */
 export const hours = [3, 2, 1, 1, 1, 2, 5, 12, 22, 32, 38, 44, 50, 44, 38, 36, 38, 44, 54, 66, 72, 62, 38, 14] as const
 
-/** The factors that feasts add to a day before them: 1 doubles the sales of the last days. */
+/** By how much a feast increases the sales of the days before it; 1 doubles the sales of the last days. */
 interface Feasts {
   /** The factor of the five weeks before 24 December. */
   christmas: number

@@ -2,7 +2,7 @@ import type { Currency } from '../currency.ts'
 import type { ExperienceCategory, phrases } from './phrases.ts'
 import type { Country } from './places.ts'
 
-/** An invented tenant. Its id is its position in the list, from 1. */
+/** An invented tenant. The id of a tenant is its position in this list, from 1. */
 export interface DemoTenant {
   parent: number | null
   type: 'group' | 'region' | 'venue'
@@ -11,10 +11,13 @@ export interface DemoTenant {
   timeZone: string
   country: Country
   language: keyof typeof phrases
-  /** The first is the default. */
+  /** The currencies of the products. The first one is the default. */
   currencies: readonly [Currency, ...Currency[]]
   categories: readonly ExperienceCategory[]
-  /** The share of the tenant in all products, vouchers and customers, relative to other tenants; 0 means none. */
+  /**
+   * The weight of the tenant: its share of all products, vouchers and customers, relative to other tenants; 0 for a
+   * tenant without any.
+   */
   weight: number
 }
 
