@@ -11,7 +11,7 @@ import {
   isDay,
   isIntervalAllowed,
   presets,
-  usualInterval,
+  defaultInterval,
 } from '../../packages/dashboard/src/period.ts'
 import { type Change, hrefOf, readAddress, resolveView, type View } from '../../packages/dashboard/src/view.ts'
 
@@ -132,8 +132,8 @@ test('a period has weeks that begin on Monday; the first and last week are cut a
 })
 
 test('a period is shown by day up to two months, and then by month', () => {
-  expect(usualInterval({ from: '2026-01-01', to: '2026-03-03' })).toBe('DAY')
-  expect(usualInterval({ from: '2026-01-01', to: '2026-03-04' })).toBe('MONTH')
+  expect(defaultInterval({ from: '2026-01-01', to: '2026-03-03' })).toBe('DAY')
+  expect(defaultInterval({ from: '2026-01-01', to: '2026-03-04' })).toBe('MONTH')
 })
 
 test('a period begins and ends with the days of a time zone', () => {

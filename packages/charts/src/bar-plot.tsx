@@ -54,7 +54,7 @@ interface BarPlotProps {
   preserveAspectRatio?: string
 }
 
-const top = 12
+const topMargin = 12
 const labelHeight = 24
 const axisColor = 'var(--field-line)'
 
@@ -63,8 +63,8 @@ export function BarPlot({ id, label, series, bars, step, barWidth, plotHeight, a
   const { ticks, formatTick, labels, centred = false, selected = null, preserveAspectRatio } = rest
   const scale = plotHeight / (ticks.at(-1) || 1)
   const plotWidth = bars.length * step
-  const height = top + plotHeight + (labels.length > 0 ? labelHeight : 4)
-  const y = (value: number) => top + plotHeight - value * scale
+  const height = topMargin + plotHeight + (labels.length > 0 ? labelHeight : 4)
+  const y = (value: number) => topMargin + plotHeight - value * scale
   const hatch = `${id}-hatch`
   return (
     <svg
@@ -88,7 +88,9 @@ export function BarPlot({ id, label, series, bars, step, barWidth, plotHeight, a
           </text>
         </g>
       ))}
-      {selected !== null && <rect class="selected" x={selected * step} width={step} y={top} height={plotHeight} />}
+      {selected !== null && (
+        <rect class="selected" x={selected * step} width={step} y={topMargin} height={plotHeight} />
+      )}
       {bars.map((bar, index) => (
         <BarShape {...{ bar, series, step, barWidth, plotHeight, y, hatch }} x={index * step} />
       ))}
@@ -127,7 +129,7 @@ function BarShape({ bar, series, step, barWidth, plotHeight, x, y, hatch }: BarS
   return (
     <g>
       {bar.description && <title>{bar.description}</title>}
-      {bar.description && <rect class="hover" x={x} width={step} y={top} height={plotHeight} />}
+      {bar.description && <rect class="hover" x={x} width={step} y={topMargin} height={plotHeight} />}
       {parts
         .filter(({ from, to }) => to > from)
         .map(({ color, hatched, from, to }) => (

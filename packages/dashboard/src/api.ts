@@ -139,7 +139,7 @@ export function createSendOperation(token: string, listener: Listener): SendOper
       if (data === undefined || data === null || unavailable) {
         throw toApiError(unavailable ?? errors[0], response.status)
       }
-      reportFieldErrors(operation.name, [...new Set(errors.map(explain))], signal)
+      reportFieldErrors(operation.name, [...new Set(errors.map(describeFieldError))], signal)
       const answeredAt = Date.parse(response.headers.get('date') ?? '') || null
       return { data, answeredAt, cost: rate?.cost ?? 0 }
     }
@@ -188,7 +188,7 @@ const explanations: Record<string, (message: string) => string> = {
     'This needs more operations than the rate of the token allows in a minute. Choose a shorter period or fewer tenants.',
 }
 
-const explain = ({ message, extensions }: FieldError): string => {
+const describeFieldError = ({ message, extensions }: FieldError): string => {
   const causes = Object.values(extensions?.errors ?? {}).flat()
   return explanations[extensions?.code ?? '']?.(message) ?? [message, ...causes].join(' ')
 }
@@ -196,6 +196,6 @@ const explain = ({ message, extensions }: FieldError): string => {
 const errorKinds: Record<string, ErrorKind> = { FORBIDDEN: 'forbidden', UNAVAILABLE: 'unavailable' }
 
 function toApiError(error: FieldError | undefined, status: number): ApiError {
-  const message = error ? explain(error) : `The service answered with status ${status}.`
+  const message = error ? describeFieldError(error) : `The service answered with status ${status}.`
   return new ApiError(errorKinds[error?.extensions?.code ?? ''] ?? 'other', message)
 }

@@ -1,11 +1,11 @@
 // Formats numbers, amounts and days in the locale of the browser.
 import { zoneOrUtc } from './instant.ts'
 
-const count = new Intl.NumberFormat()
-const shortCount = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+const countFormat = new Intl.NumberFormat()
+const shortCountFormat = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 
 /** Formats a whole number: `1,204`. */
-export const formatCount = (number: number): string => count.format(number)
+export const formatCount = (number: number): string => countFormat.format(number)
 
 /** Returns a number with its noun: `1,204 vouchers`. */
 export const formatNumberOf = (number: number, one: string): string =>
@@ -22,7 +22,7 @@ export const formatCountOf = ({ count: number, precision }: Count, one: string):
   precision === 'EXACT' ? formatNumberOf(number, one) : `${formatCount(number)}+ ${one}s`
 
 /** Returns a number for an axis: `1.2K`. */
-export const formatShortCount = (number: number): string => shortCount.format(number)
+export const formatShortCount = (number: number): string => shortCountFormat.format(number)
 
 /**
  * Formats a share as a percentage.
@@ -43,7 +43,7 @@ export const formatChange = (change: number): string =>
     maximumFractionDigits: Math.abs(change) < 0.0995 ? 1 : 0,
   }).format(change)
 
-const amounts = new Map<string, Intl.NumberFormat>()
+const amountFormats = new Map<string, Intl.NumberFormat>()
 
 /**
  * Returns the number format of a currency. With a code that the browser does not know, the amount is a plain number
@@ -51,11 +51,11 @@ const amounts = new Map<string, Intl.NumberFormat>()
  */
 function amountFormat(currency: string | null, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = `${currency} ${JSON.stringify(options)}`
-  const known = amounts.get(key)
+  const known = amountFormats.get(key)
   if (known) return known
   const isCode = currency !== null && /^[A-Za-z]{3}$/.test(currency)
   const format = new Intl.NumberFormat(undefined, { ...options, ...(isCode && { style: 'currency', currency }) })
-  amounts.set(key, format)
+  amountFormats.set(key, format)
   return format
 }
 
@@ -88,7 +88,7 @@ export const nameCurrency = (currency: string | null): string => currency || 'no
 export const addAmounts = (amounts: readonly number[]): number =>
   amounts.reduce((total, amount) => total + Math.round(amount * 1000), 0) / 1000
 
-const days = {
+const dayFormats = {
   day: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' }),
   shortDay: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', day: 'numeric', month: 'short' }),
   month: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'long', year: 'numeric' }),
@@ -97,7 +97,7 @@ const days = {
 } as const
 
 /** The style of a day: `day` (21 Nov 2026), `shortDay` (21 Nov), `month` (November 2026), `shortMonth` (Nov). */
-type DayStyle = keyof typeof days
+type DayStyle = keyof typeof dayFormats
 
 /**
  * Formats a calendar day in one of the styles.
@@ -105,11 +105,11 @@ type DayStyle = keyof typeof days
  * @param day `YYYY-MM-DD`
  */
 export const formatDay = (day: string, style: DayStyle = 'day'): string =>
-  days[style].format(new Date(`${day}T00:00:00Z`))
+  dayFormats[style].format(new Date(`${day}T00:00:00Z`))
 
 /** Formats a range of days: `3 – 16 Nov 2026`. When both days are the same, formats this one day. */
 export const formatDays = (from: string, to: string): string =>
-  from === to ? formatDay(from) : days.day.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`))
+  from === to ? formatDay(from) : dayFormats.day.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`))
 
 /** Returns the time of day of an instant to the second, in a time zone: `09:14:05`. @param at milliseconds since the epoch */
 export const formatTime = (at: number, timeZone: string): string =>

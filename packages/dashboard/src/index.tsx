@@ -22,5 +22,5 @@ function App({ adminAddress }: { adminAddress: string }) {
   return <Session key={token} token={token} onEnd={end} />
 }
 
-const place = document.getElementById('dashboard')
-if (place) render(<App adminAddress={place.dataset.admin ?? ''} />, place)
+const rootElement = document.getElementById('dashboard')
+if (rootElement) render(<App adminAddress={rootElement.dataset.admin ?? ''} />, rootElement)

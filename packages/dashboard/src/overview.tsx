@@ -9,7 +9,7 @@ import { type DashboardTenantFragment, DashboardTenantPath, type DashboardViewer
 import { dayIn } from './period.ts'
 import { Failure, Warning } from './placeholders.tsx'
 import { TenantTree } from './tenant-tree.tsx'
-import { listAbove, type TreeTenant } from './tenants.ts'
+import { listAncestors, type TreeTenant } from './tenants.ts'
 import { type Answer, useAnswer } from './use-answer.ts'
 import type { Tenants } from './use-tenants.ts'
 import { type Show, ShownView } from './use-view.ts'
@@ -43,7 +43,7 @@ interface Path extends DashboardTenantFragment {
  * @param highest the highest known tenant of the path
  * @returns null when the whole path is known, or when the roots are not known yet
  */
-function nextOfPath(tenant: string, highest: TreeTenant | undefined, roots: readonly string[]): string | null {
+function findNextToLoad(tenant: string, highest: TreeTenant | undefined, roots: readonly string[]): string | null {
   if (!highest) return tenant
   return roots.length === 0 || roots.includes(highest.id) ? null : highest.parentId
 }
@@ -55,8 +55,8 @@ export function Overview(props: OverviewProps) {
   const [isOpen, setOpen] = useState(false)
   const [currencies, setCurrencies] = useState<readonly Currency[] | null>(null)
   const { known, add } = tenants
-  const above = useMemo(() => listAbove(known, tenant), [known, tenant])
-  const next = nextOfPath(tenant, above[0] ?? known.get(tenant), roots)
+  const above = useMemo(() => listAncestors(known, tenant), [known, tenant])
+  const next = findNextToLoad(tenant, above[0] ?? known.get(tenant), roots)
   const path = useAnswer(request, DashboardTenantPath, next === null ? null : { tenant: next })
   useEffect(() => {
     const found: DashboardTenantFragment[] = []

@@ -15,16 +15,16 @@ export interface Days {
 /** The maximum number of intervals in one answer of the API. */
 const maxIntervals = 400
 
-const utc = (day: string) => new Date(`${day}T00:00:00Z`)
+const toUtcDate = (day: string) => new Date(`${day}T00:00:00Z`)
 const dayOf = (date: Date) => date.toISOString().slice(0, 10)
 
 /** Returns whether the text is a day that exists in the calendar, from the year 1000 on. */
 export const isDay = (text: string): boolean =>
-  /^[1-9]\d{3}-\d\d-\d\d$/.test(text) && !Number.isNaN(utc(text).getTime()) && dayOf(utc(text)) === text
+  /^[1-9]\d{3}-\d\d-\d\d$/.test(text) && !Number.isNaN(toUtcDate(text).getTime()) && dayOf(toUtcDate(text)) === text
 
 /** Adds a number of days to a day; a negative number gives an earlier day. */
 export function addDays(day: string, days: number): string {
-  const date = utc(day)
+  const date = toUtcDate(day)
   date.setUTCDate(date.getUTCDate() + days)
   return dayOf(date)
 }
@@ -39,7 +39,7 @@ export const dayIn = (timeZone: string, at: Date): string =>
 
 /** Returns the first day of the month that is a number of months earlier than the month of `day`. */
 export function startOfMonth(day: string, months: number): string {
-  const first = utc(`${day.slice(0, 8)}01`)
+  const first = toUtcDate(`${day.slice(0, 8)}01`)
   first.setUTCMonth(first.getUTCMonth() - months)
   return dayOf(first)
 }
@@ -83,7 +83,7 @@ export const daysOf = (period: Preset, today: string): Days => daysOfPresets[per
 
 /** Returns the number of intervals of a period. The first and the last interval may be partial. */
 export function countIntervals({ from, to }: Days, by: Interval): number {
-  const [first, last] = [utc(from), utc(to)]
+  const [first, last] = [toUtcDate(from), toUtcDate(to)]
   if (by === 'MONTH') {
     const months = (date: Date) => date.getUTCFullYear() * 12 + date.getUTCMonth()
     return months(last) - months(first) + 1
@@ -98,7 +98,7 @@ export function countIntervals({ from, to }: Days, by: Interval): number {
 export const isIntervalAllowed = (days: Days, by: Interval): boolean => countIntervals(days, by) <= maxIntervals
 
 /** Returns the default interval of a period: the shortest of day and month with at most 62 intervals. */
-export const usualInterval = (days: Days): Interval =>
+export const defaultInterval = (days: Days): Interval =>
   intervals.find(by => by !== 'WEEK' && countIntervals(days, by) <= 62) ?? 'MONTH'
 
 /** Returns the error of a typed period as a sentence; null when the period is valid. */

@@ -10,7 +10,7 @@ interface SearchInputProps {
 }
 
 /** The search begins when no key was pressed for this time, in milliseconds. */
-const pause = 300
+const typingPause = 300
 
 /** The field of a search. */
 export function SearchInput({ text, onSearch, ...attributes }: SearchInputProps) {
@@ -34,7 +34,7 @@ export function SearchInput({ text, onSearch, ...attributes }: SearchInputProps)
       autocomplete="off"
       onInput={({ currentTarget: { value } }) => {
         setTyped(value)
-        look(value, pause)
+        look(value, typingPause)
       }}
       onKeyDown={event => event.key === 'Enter' && look(event.currentTarget.value, 0)}
     />

@@ -6,7 +6,7 @@ import { useNotices } from './notices.tsx'
 import { DashboardViewer } from './operations.ts'
 import { Overview } from './overview.tsx'
 import { Failure } from './placeholders.tsx'
-import { byName, mayBeWithin, toTreeTenant } from './tenants.ts'
+import { compareByName, mayBeWithin, toTreeTenant } from './tenants.ts'
 import { useAnswer } from './use-answer.ts'
 import { useTenants } from './use-tenants.ts'
 import { useQueryString } from './use-view.ts'
@@ -49,7 +49,7 @@ export function Session({ token, onEnd }: { token: string; onEnd(): void }) {
   const begins = granted?.filter(({ parent }) => parent === null) ?? []
   const roots = (begins.length > 0 ? begins : (granted ?? []))
     .map(toTreeTenant)
-    .sort(byName)
+    .sort(compareByName)
     .map(({ id }) => id)
   const tenant = address.tenant ?? roots[0]
   useFollow(live, address.isLive, id => tenant !== undefined && mayBeWithin(tenants.known, roots, id, tenant))

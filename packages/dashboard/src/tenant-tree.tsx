@@ -1,7 +1,7 @@
 // The tree of tenants: a list of links, with a button in front of each tenant that has children.
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { FieldError } from './placeholders.tsx'
-import { byName, listAbove, listChildren, search, type TreeTenant } from './tenants.ts'
+import { compareByName, listAncestors, listChildren, searchTenants, type TreeTenant } from './tenants.ts'
 import { maxSearched, type Tenants } from './use-tenants.ts'
 import { useView } from './use-view.ts'
 import { ViewLink } from './view-link.tsx'
@@ -44,7 +44,7 @@ export function TenantTree({ tenants, roots }: TenantTreeProps) {
 
 function Matches({ tenants, text }: Omit<TenantTreeProps, 'roots'> & { text: string }) {
   const { view } = useView()
-  const matches = useMemo(() => search(tenants.known, text), [tenants.known, text])
+  const matches = useMemo(() => searchTenants(tenants.known, text), [tenants.known, text])
   const shown = matches.slice(0, maxMatches)
   const isPartial = !tenants.complete && tenants.known.size >= maxSearched
   return (
@@ -64,7 +64,7 @@ function Matches({ tenants, text }: Omit<TenantTreeProps, 'roots'> & { text: str
               {name}
             </ViewLink>
             <span class="hint">
-              {listAbove(tenants.known, id)
+              {listAncestors(tenants.known, id)
                 .map(tenant => tenant.name)
                 .join(' › ')}
             </span>
@@ -87,7 +87,7 @@ function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
   const { view } = useView()
   const { known, started, complete } = tenants
   const children = useMemo(() => listChildren(known), [known])
-  const above = listAbove(known, view.tenant)
+  const above = listAncestors(known, view.tenant)
     .map(({ id }) => id)
     .join()
   // Opens the ancestors of the tenant that is shown, so that it is visible in the tree.
@@ -147,6 +147,6 @@ function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
     )
   }
 
-  const first = roots.flatMap(id => known.get(id) ?? []).sort(byName)
+  const first = roots.flatMap(id => known.get(id) ?? []).sort(compareByName)
   return Level({ list: first, label: 'Tenants' })
 }

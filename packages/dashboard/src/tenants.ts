@@ -23,7 +23,7 @@ export const toTreeTenant = ({ databaseId, parentId, name, timeZone }: Dashboard
 })
 
 /** Returns the known ancestors of a tenant, root first. */
-export function listAbove(tenants: TenantMap, id: string): TreeTenant[] {
+export function listAncestors(tenants: TenantMap, id: string): TreeTenant[] {
   const above: TreeTenant[] = []
   const visited = new Set([id])
   for (let parentId = tenants.get(id)?.parentId; parentId; parentId = tenants.get(parentId)?.parentId) {
@@ -43,7 +43,7 @@ export function listAbove(tenants: TenantMap, id: string): TreeTenant[] {
  * @param roots the tenants at which the tree begins
  */
 export function mayBeWithin(tenants: TenantMap, roots: readonly string[], id: string, above: string): boolean {
-  const path = [...listAbove(tenants, id).map(tenant => tenant.id), id]
+  const path = [...listAncestors(tenants, id).map(tenant => tenant.id), id]
   return path.includes(above) || !roots.includes(path[0] ?? '')
 }
 
@@ -58,22 +58,22 @@ export function listChildren(tenants: TenantMap): ReadonlyMap<string, readonly T
     if (siblings) siblings.push(tenant)
     else children.set(tenant.parentId, [tenant])
   }
-  for (const siblings of children.values()) siblings.sort(byName)
+  for (const siblings of children.values()) siblings.sort(compareByName)
   return children
 }
 
 /** Compares tenants by name, in the viewer's language. */
-export const byName = (one: TreeTenant, other: TreeTenant): number => collator.compare(one.name, other.name)
+export const compareByName = (one: TreeTenant, other: TreeTenant): number => collator.compare(one.name, other.name)
 
 /**
  * Returns the loaded tenants whose names contain all words of a text, or whose id is the text. Names that begin with
  * the first word come first.
  */
-export function search(tenants: TenantMap, text: string): TreeTenant[] {
+export function searchTenants(tenants: TenantMap, text: string): TreeTenant[] {
   const words = searchWords(text)
   const [first = ''] = words
   const startsFirst = ({ name }: TreeTenant) => (foldCase(name).startsWith(first) ? 0 : 1)
   return [...tenants.values()]
     .filter(({ id, name }) => id === words.join() || words.every(word => foldCase(name).includes(word)))
-    .sort((one, other) => startsFirst(one) - startsFirst(other) || byName(one, other))
+    .sort((one, other) => startsFirst(one) - startsFirst(other) || compareByName(one, other))
 }

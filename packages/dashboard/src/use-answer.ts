@@ -32,10 +32,10 @@ export interface Answer<Data, Variables> {
 
 type State<Data, Variables> = Omit<Answer<Data, Variables>, 'isCurrent' | 'reload'> & { cost: number }
 
-/** The last answer with data, or `nothing` before it. */
+/** The last answer with data, or `initialState` before it. */
 type LastAnswer<Data, Variables> = Omit<State<Data, Variables>, 'error' | 'loading' | 'isRefreshed'>
 
-const nothing = { data: null, answeredAt: null, of: null, cost: 0, error: null, loading: true, isRefreshed: false }
+const initialState = { data: null, answeredAt: null, of: null, cost: 0, error: null, loading: true, isRefreshed: false }
 
 /**
  * The wait before unavailable data is requested again, in milliseconds. The service can need a minute to calculate
@@ -55,10 +55,10 @@ export function useAnswer<Data, Variables>(
   operation: Operation<Data, Variables>,
   variables: Variables | null,
 ): Answer<Data, Variables> {
-  const [state, setState] = useState<State<Data, Variables>>(nothing)
+  const [state, setState] = useState<State<Data, Variables>>(initialState)
   const [attempt, setAttempt] = useState(0)
   const reload = useCallback(() => setAttempt(number => number + 1), [])
-  const last = useRef<LastAnswer<Data, Variables>>(nothing)
+  const last = useRef<LastAnswer<Data, Variables>>(initialState)
   const wanted = useRef(variables)
   wanted.current = variables
   const key = keyOf(variables)
@@ -91,10 +91,10 @@ export function useAnswer<Data, Variables>(
           isAnswered = true
           const shown = error instanceof ApiError ? error : new ApiError('other', 'The dashboard failed.')
           // The page must not keep data that the token may no longer read.
-          if (shown.kind === 'forbidden') last.current = nothing
+          if (shown.kind === 'forbidden') last.current = initialState
           clearTimeout(retry)
           if (shown.kind === 'unavailable') retry = setTimeout(reload, retryInterval)
-          const kept = keyOf(last.current.of) === key ? last.current : nothing
+          const kept = keyOf(last.current.of) === key ? last.current : initialState
           setState({ ...kept, error: shown, loading: false, isRefreshed: false })
         },
       )

@@ -14,7 +14,7 @@ interface ViewLinkProps {
 }
 
 /** Shows another view. @param reveals the id of a part of the page that gets the focus, and is scrolled into view */
-export function follow(go: Go, change: Change, reveals?: string): void {
+export function goTo(go: Go, change: Change, reveals?: string): void {
   go(change)
   if (!reveals) return
   // Runs in the next frame, because a dialog that closes returns the focus to its opener first.
@@ -39,7 +39,7 @@ export function ViewLink({ change, current, reveals, class: name, children }: Vi
       onClick={event => {
         if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
         event.preventDefault()
-        follow(go, change, reveals)
+        goTo(go, change, reveals)
       }}
     >
       {children}

@@ -3,13 +3,13 @@ import { type Comparison, comparedDays, comparisons } from './comparison.ts'
 import {
   type Days,
   daysOf,
+  defaultInterval,
   findFault,
   type Interval,
   intervals,
   isIntervalAllowed,
   type Period,
   presets,
-  usualInterval,
 } from './period.ts'
 
 /** Parameters of the address. */
@@ -60,13 +60,25 @@ export type Change = Partial<Omit<View, 'compared'>>
 /** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the current entry. */
 export type Go = (change: Change, how?: 'push' | 'replace') => void
 
-const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'compare', 'zone', 'currency', 'voucher', 'live']
+const viewParameters = [
+  'tenant',
+  'below',
+  'period',
+  'from',
+  'to',
+  'by',
+  'compare',
+  'zone',
+  'currency',
+  'voucher',
+  'live',
+]
 
 /** The properties on which the rows of the tables depend, except for their filters. */
-const placeNames = ['tenant', 'withDescendants', 'period', 'from', 'to', 'timeZone', 'currency'] as const
+const listProperties = ['tenant', 'withDescendants', 'period', 'from', 'to', 'timeZone', 'currency'] as const
 
-const usualPeriod = 'last-12-months'
-const usualComparison = 'last-year'
+const defaultPeriod = 'last-12-months'
+const defaultComparison = 'last-year'
 
 /** Reads a query string. Invalid values are replaced by the default, and `faults` names each of them. */
 export function readAddress(search: string): Address {
@@ -99,15 +111,15 @@ export function readAddress(search: string): Address {
     faults: faults.filter(fault => fault !== null),
     tenant: isTenant ? tenant : null,
     withDescendants: query.get('below') !== 'no',
-    period: isCustom ? 'custom' : (preset ?? usualPeriod),
+    period: isCustom ? 'custom' : (preset ?? defaultPeriod),
     days: isCustom ? days : null,
     by: intervals.find(name => name.toLowerCase() === query.get('by')) ?? null,
-    comparison: comparison ?? usualComparison,
+    comparison: comparison ?? defaultComparison,
     timeZone: query.get('zone') || null,
     currency,
     isLive: query.get('live') !== 'no',
     voucher: query.get('voucher') || null,
-    params: Object.fromEntries([...query].filter(([name]) => !ownNames.includes(name))),
+    params: Object.fromEntries([...query].filter(([name]) => !viewParameters.includes(name))),
   }
 }
 
@@ -118,8 +130,8 @@ export function readAddress(search: string): Address {
  * @param today the current day in the time zone of the view, `YYYY-MM-DD`
  */
 export function resolveView({ days, by, faults: _faults, ...address }: Address, tenant: string, today: string): View {
-  const { from, to } = days ?? daysOf(address.period === 'custom' ? usualPeriod : address.period, today)
-  const interval = by !== null && isIntervalAllowed({ from, to }, by) ? by : usualInterval({ from, to })
+  const { from, to } = days ?? daysOf(address.period === 'custom' ? defaultPeriod : address.period, today)
+  const interval = by !== null && isIntervalAllowed({ from, to }, by) ? by : defaultInterval({ from, to })
   const compared = comparedDays({ from, to }, address.comparison, today)
   return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval, compared }
 }
@@ -129,7 +141,7 @@ export function hrefOf(view: View, change: Change = {}): string {
   const moved = change.tenant !== undefined && change.tenant !== view.tenant
   // A cursor is valid only in the list from which it came. Two lists are the same only when all these properties are
   // equal.
-  const isOtherList = placeNames.some(name => change[name] !== undefined && change[name] !== view[name])
+  const isOtherList = listProperties.some(name => change[name] !== undefined && change[name] !== view[name])
   const typed = change.from !== undefined || change.to !== undefined
   const next: View = {
     ...view,
@@ -148,14 +160,14 @@ export function hrefOf(view: View, change: Change = {}): string {
   }
   const otherPeriod = next.period !== view.period || typed
   // An interval that was chosen for one period does not apply to another period.
-  if (change.by || (!otherPeriod && view.by !== usualInterval(view))) query.set('by', next.by.toLowerCase())
-  if (next.comparison !== usualComparison) query.set('compare', next.comparison)
+  if (change.by || (!otherPeriod && view.by !== defaultInterval(view))) query.set('by', next.by.toLowerCase())
+  if (next.comparison !== defaultComparison) query.set('compare', next.comparison)
   if (next.timeZone) query.set('zone', next.timeZone)
   if (next.currency) query.set('currency', next.currency)
   if (!next.isLive) query.set('live', 'no')
   if (next.voucher) query.set('voucher', next.voucher)
   for (const [name, value] of Object.entries(next.params)) {
-    if (value && !ownNames.includes(name)) query.set(name, value)
+    if (value && !viewParameters.includes(name)) query.set(name, value)
   }
   return `?${query}`
 }

@@ -4,19 +4,19 @@ import { changeFrom } from '../comparison.ts'
 import { formatChange, formatCount, formatDays, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { addDays, type Days, dayIn } from '../period.ts'
 import { useView } from '../use-view.ts'
-import { type Filters, outstandingIn, soldIn } from '../vouchers/filter.ts'
+import { type Filters, outstandingFilters, soldFilters } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import {
   type Balance,
   balanceIn,
   type ComparisonFigures,
   type Currency,
-  countConsents,
-  describeWithoutBalance,
+  describeVouchersWithoutBalance,
   type Figures,
   redeemedShare,
   type Sales,
   salesIn,
+  sumConsents,
 } from './model.ts'
 
 interface CardsProps {
@@ -33,11 +33,11 @@ export function Cards({ figures, before, currency }: CardsProps) {
   const soldBefore = before?.totals ? salesIn(before.totals, currency) : null
   const outstanding = figures.outstanding && balanceIn(figures.outstanding, currency)
   const expiring = figures.expiring && balanceIn(figures.expiring, currency)
-  const consents = figures.consents ? countConsents(figures.consents) : null
-  const consentsBefore = before?.consents ? countConsents(before.consents) : null
+  const consents = figures.consents ? sumConsents(figures.consents) : null
+  const consentsBefore = before?.consents ? sumConsents(before.consents) : null
   const money = (amount: number) => formatMoney(amount, currency)
   const today = dayIn(figures.timeZone, new Date(figures.asOf))
-  const held = outstandingIn(currency)
+  const held = outstandingFilters(currency)
   const vouchersExpiring = held && { ...held, sort: 'valid-until', 'valid-to': addDays(today, 30) }
   // The figure uses the calendar day in the time zone of each tenant, but the list uses the time zone of the figures,
   // so their numbers can differ.
@@ -50,7 +50,9 @@ export function Cards({ figures, before, currency }: CardsProps) {
             name="Sold"
             value={money(sold.paid)}
             detail={
-              <VouchersLink filters={soldIn(null, currency)}>{formatNumberOf(sold.vouchers, 'voucher')}</VouchersLink>
+              <VouchersLink filters={soldFilters(null, currency)}>
+                {formatNumberOf(sold.vouchers, 'voucher')}
+              </VouchersLink>
             }
             note={<Change days={view.compared} now={sold.paid} before={soldBefore?.paid} format={money} />}
           />
@@ -107,7 +109,7 @@ export function Cards({ figures, before, currency }: CardsProps) {
 const Vouchers = ({ of, filters }: { of: Balance; filters: Filters | null }) => (
   <>
     <VouchersLink filters={filters}>{formatNumberOf(of.vouchers, 'voucher')}</VouchersLink>
-    {of.withoutBalance.vouchers > 0 && `, ${describeWithoutBalance(of)}`}
+    {of.withoutBalance.vouchers > 0 && `, ${describeVouchersWithoutBalance(of)}`}
   </>
 )
 
@@ -117,7 +119,7 @@ const Vouchers = ({ of, filters }: { of: Balance; filters: Filters | null }) => 
  */
 function describeShare(sold: Sales): string {
   const share = redeemedShare(sold)
-  const words = [share !== null && `${formatShare(share)} of their balances`, describeWithoutBalance(sold)]
+  const words = [share !== null && `${formatShare(share)} of their balances`, describeVouchersWithoutBalance(sold)]
   return words.filter(Boolean).join('; ') || 'Nothing was sold'
 }
 

@@ -3,7 +3,7 @@ import { formatDays, formatMoney, formatNumberOf } from '../format.ts'
 import { useView } from '../use-view.ts'
 import type { View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
-import { outstandingIn, soldIn } from '../vouchers/filter.ts'
+import { outstandingFilters, soldFilters } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from './model.ts'
 
@@ -62,8 +62,8 @@ export function Currencies({ figures, currency }: { figures: Figures; currency: 
 function partsOf({ totals, outstanding }: Figures, currency: Currency) {
   const [sold, held] = [salesIn(totals ?? [], currency), balanceIn(outstanding ?? [], currency)]
   return [
-    { name: 'sold', amount: sold.paid, vouchers: sold.vouchers, filters: soldIn(null, currency) },
-    { name: 'outstanding', amount: held.balance, vouchers: held.vouchers, filters: outstandingIn(currency) },
+    { name: 'sold', amount: sold.paid, vouchers: sold.vouchers, filters: soldFilters(null, currency) },
+    { name: 'outstanding', amount: held.balance, vouchers: held.vouchers, filters: outstandingFilters(currency) },
   ].filter(({ vouchers }) => vouchers > 0)
 }
 

@@ -5,9 +5,9 @@ import { addDays, startOfMonth } from '../period.ts'
 import { NothingToPlot } from '../placeholders.tsx'
 import { Plot } from '../plots/plot.tsx'
 import { numberColumn } from '../tables/data-table.tsx'
-import { type Filters, outstandingIn } from '../vouchers/filter.ts'
+import { type Filters, outstandingFilters } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
-import { type Currency, describeWithoutBalance, type Outstanding } from './model.ts'
+import { type Currency, describeVouchersWithoutBalance, type Outstanding } from './model.ts'
 
 /** The maximum number of months that are shown. */
 const maxMonths = 36
@@ -71,13 +71,13 @@ export function ExpiryPlot({ outstanding, currency, today }: ExpiryPlotProps) {
   const months = rows.filter(row => row !== later && row !== never)
   const [most] = months.toSorted((one, other) => other.balance - one.balance)
   const filtersOf = ({ month, vouchers }: Expiry): Filters | null => {
-    const held = outstandingIn(currency)
+    const held = outstandingFilters(currency)
     if (held === null || vouchers === 0 || month === 'never') return null
     const first = month === 'later' ? startOfMonth(months.at(-1)?.month ?? today, -1) : month
     const last = month === 'later' ? {} : { 'valid-to': addDays(startOfMonth(month, -1), -1) }
     return { ...held, 'valid-from': first, ...last }
   }
-  const without = describeWithoutBalance(outstanding)
+  const without = describeVouchersWithoutBalance(outstanding)
   const held = `${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}`
   const summary = [
     `${held}${without ? `, ${without}` : ''}.`,

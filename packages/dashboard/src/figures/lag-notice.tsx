@@ -5,7 +5,7 @@ import type { Answer } from '../use-answer.ts'
  * The maximum age of figures without a notice, in seconds. The notice should appear after 5 seconds; one more second is
  * allowed because the time of the answer has only whole seconds.
  */
-const usualLag = 4
+const maxLag = 4
 
 type Timed = Pick<Answer<unknown, unknown>, 'answeredAt' | 'reload'>
 
@@ -17,7 +17,7 @@ type Timed = Pick<Answer<unknown, unknown>, 'answeredAt' | 'reload'>
  */
 export function LagNotice({ asOf, answer: { answeredAt, reload } }: { asOf: string; answer: Timed }) {
   const seconds = answeredAt === null ? 0 : (answeredAt - Date.parse(asOf)) / 1000
-  if (seconds <= usualLag) return null
+  if (seconds <= maxLag) return null
   const age =
     seconds < 120 ? formatNumberOf(Math.ceil(seconds), 'second') : formatNumberOf(Math.floor(seconds / 60), 'minute')
   return (

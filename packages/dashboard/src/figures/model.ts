@@ -27,7 +27,7 @@ export type Outstanding = NonNullable<Figures['outstanding']>[number]
 /** The currency code of an amount; null for vouchers without a currency. */
 export type Currency = string | null
 
-const none = { vouchers: 0, paid: 0 }
+const noVouchers = { vouchers: 0, paid: 0 }
 
 /** Returns the sales in a currency; zeros when there are no sales in this currency. */
 export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
@@ -38,11 +38,11 @@ export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
     paid: 0,
     redeemed: 0,
     voided: 0,
-    withoutBalance: none,
+    withoutBalance: noVouchers,
   }
 
 /** Adds the consents of several intervals. */
-export const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdrawn'>[]) => ({
+export const sumConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdrawn'>[]) => ({
   given: sum(periods.map(({ given }) => given)),
   withdrawn: sum(periods.map(({ withdrawn }) => withdrawn)),
 })
@@ -52,7 +52,12 @@ export type Balance = Omit<Outstanding, 'byExpiry'>
 
 /** Returns the balance in a currency; zeros when there is no balance in this currency. */
 export const balanceIn = (figures: readonly Balance[], currency: Currency): Balance =>
-  figures.find(figure => figure.currency === currency) ?? { currency, vouchers: 0, balance: 0, withoutBalance: none }
+  figures.find(figure => figure.currency === currency) ?? {
+    currency,
+    vouchers: 0,
+    balance: 0,
+    withoutBalance: noVouchers,
+  }
 
 /**
  * Returns the number of vouchers without a balance, and the amount paid for them, as text: `206 of them without a
@@ -60,7 +65,10 @@ export const balanceIn = (figures: readonly Balance[], currency: Currency): Bala
  *
  * @returns null when all vouchers have a balance
  */
-export const describeWithoutBalance = ({ currency, withoutBalance }: Pick<Sales, 'currency' | 'withoutBalance'>) =>
+export const describeVouchersWithoutBalance = ({
+  currency,
+  withoutBalance,
+}: Pick<Sales, 'currency' | 'withoutBalance'>) =>
   withoutBalance.vouchers === 0
     ? null
     : `${formatCount(withoutBalance.vouchers)} of them without a balance, as for an experience (${formatMoney(withoutBalance.paid, currency)} paid)`

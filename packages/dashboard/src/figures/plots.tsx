@@ -4,20 +4,20 @@ import { dayIn, type Interval } from '../period.ts'
 import { NothingToPlot, Placeholder } from '../placeholders.tsx'
 import { Plot } from '../plots/plot.tsx'
 import { type Column, numberColumn } from '../tables/data-table.tsx'
-import { type Filters, soldIn } from '../vouchers/filter.ts'
+import { type Filters, soldFilters } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import { ExpiryPlot } from './expiry-plot.tsx'
 import {
   type ConsentPeriod,
   type Currency,
-  countConsents,
-  describeWithoutBalance,
+  describeVouchersWithoutBalance,
   type Figures,
   labelPeriod,
   namePeriod,
   redeemedShare,
   type Sales,
   salesIn,
+  sumConsents,
 } from './model.ts'
 import type { NamedProduct } from './product-names.ts'
 import { StatusShares, TopProducts } from './shares.tsx'
@@ -38,7 +38,7 @@ export function Plots({ figures, by, currency, products }: PlotsProps) {
     const sales = salesIn(all, currency)
     return {
       ...{ from: days.from, name: namePeriod(days, by), tick: labelPeriod(days, by, severalYears), sales },
-      filters: sales.vouchers > 0 ? soldIn(days, currency) : null,
+      filters: sales.vouchers > 0 ? soldFilters(days, currency) : null,
     }
   })
   return (
@@ -132,7 +132,7 @@ function RedeemedPlot({ points, currency, total }: PeriodPlotProps) {
     part === null
       ? `${point.name}: nothing was sold`
       : `Sold in ${point.name}: ${formatShare(part)} redeemed, ${amounts(point.sales)}`
-  const without = describeWithoutBalance(total)
+  const without = describeVouchersWithoutBalance(total)
   return (
     <Plot
       id="redeemed"
@@ -168,7 +168,7 @@ function RedeemedPlot({ points, currency, total }: PeriodPlotProps) {
 /** Plots the numbers of given and withdrawn consents to marketing over time. */
 function ConsentPlot({ periods, by }: { periods: readonly ConsentPeriod[]; by: Interval }) {
   const title = 'Consents to marketing'
-  const { given, withdrawn } = countConsents(periods)
+  const { given, withdrawn } = sumConsents(periods)
   if (given + withdrawn === 0) {
     return <NothingToPlot title={title} text="No consent was given or withdrawn in this period." />
   }

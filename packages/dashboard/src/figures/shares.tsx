@@ -2,7 +2,7 @@
 import { formatCount, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { NothingToPlot } from '../placeholders.tsx'
 import { ShareList } from '../plots/share-list.tsx'
-import { type Filters, soldIn } from '../vouchers/filter.ts'
+import { type Filters, soldFilters } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { type Currency, describeRemaining, type Figures } from './model.ts'
 import type { NamedProduct } from './product-names.ts'
@@ -42,7 +42,7 @@ export function StatusShares({ figures }: { figures: NonNullable<Figures['status
  * all products (null).
  */
 export const soldOf = ({ productId }: { productId: number | null }, currency: Currency): Filters | null => {
-  const sold = soldIn(null, currency)
+  const sold = soldFilters(null, currency)
   return sold && { ...sold, ...(productId !== null && { product: String(productId) }) }
 }
 

@@ -4,7 +4,7 @@ import type { Interval } from '../period.ts'
 import { Placeholder } from '../placeholders.tsx'
 import { useView } from '../use-view.ts'
 import { ViewLink } from '../view-link.tsx'
-import { noFilters, soldIn } from '../vouchers/filter.ts'
+import { noFilters, soldFilters } from '../vouchers/filter.ts'
 import { VoucherList } from '../vouchers/voucher-list.tsx'
 import { tablesId } from '../vouchers/vouchers-link.tsx'
 import { type Currency, type Figures, salesIn } from './model.ts'
@@ -12,11 +12,11 @@ import type { NamedProduct } from './product-names.ts'
 import { PeriodTable, ProductTable } from './tables.tsx'
 import { TenantTable } from './tenant-table.tsx'
 
-const tables = { periods: 'Periods', products: 'Products', tenants: 'Tenants', vouchers: 'Vouchers' } as const
+const tableTitles = { periods: 'Periods', products: 'Products', tenants: 'Tenants', vouchers: 'Vouchers' } as const
 
-type TableName = keyof typeof tables
+type TableName = keyof typeof tableTitles
 
-const isTable = (name = ''): name is TableName => Object.hasOwn(tables, name)
+const isTable = (name = ''): name is TableName => Object.hasOwn(tableTitles, name)
 
 interface TableSectionProps {
   request: SendOperation
@@ -38,10 +38,10 @@ export function TableSection(props: TableSectionProps) {
   return (
     <section class="card tables" id={tablesId} tabIndex={-1} aria-label="Tables">
       <nav class="tabs" aria-label="Tables">
-        {Object.entries(tables).map(([name, label]) => (
+        {Object.entries(tableTitles).map(([name, label]) => (
           <ViewLink
             key={name}
-            change={{ params: { ...noFilters, table: name, ...(name === 'vouchers' && soldIn(null, currency)) } }}
+            change={{ params: { ...noFilters, table: name, ...(name === 'vouchers' && soldFilters(null, currency)) } }}
             current={name === shown}
           >
             {label}

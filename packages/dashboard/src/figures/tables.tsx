@@ -4,18 +4,18 @@ import type { Days, Interval } from '../period.ts'
 import { type Column, numberColumn, tableCsv } from '../tables/data-table.tsx'
 import { WholeTable } from '../tables/whole-table.tsx'
 import { useView } from '../use-view.ts'
-import { soldIn } from '../vouchers/filter.ts'
+import { soldFilters } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import {
   type ConsentPeriod,
   type Currency,
-  countConsents,
   describeSales,
   type FigurePeriod,
   type Figures,
   namePeriod,
   type Sales,
   salesIn,
+  sumConsents,
 } from './model.ts'
 import { maxProducts, type NamedProduct } from './product-names.ts'
 import { salesColumns } from './sales-columns.ts'
@@ -36,17 +36,17 @@ export function PeriodTable({ currency, figures, by }: { currency: Currency; fig
     name: namePeriod(days, by),
     days,
     sales: salesIn(sales, currency),
-    consents: consents?.find(({ from }) => from === days.from) ?? countConsents([]),
+    consents: consents?.find(({ from }) => from === days.from) ?? sumConsents([]),
   })
   const total: PeriodRow = {
     name: 'Total',
     days: null,
     sales: salesIn(totals ?? [], currency),
-    consents: countConsents(consents ?? []),
+    consents: sumConsents(consents ?? []),
   }
   const columns: Column<PeriodRow>[] = [
     { heading: 'Period', cell: ({ name }) => name, sortBy: ({ days }) => days?.from ?? null, csvHeading: 'From' },
-    ...salesColumns<PeriodRow>(currency, ({ sales, days }) => ({ sales, filters: soldIn(days, currency) })),
+    ...salesColumns<PeriodRow>(currency, ({ sales, days }) => ({ sales, filters: soldFilters(days, currency) })),
     ...(consents
       ? [
           numberColumn<PeriodRow>('Consents', row => row.consents.given, formatCount),

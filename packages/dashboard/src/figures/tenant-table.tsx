@@ -6,13 +6,13 @@ import { DashboardTenantsBelow, type DashboardTenantsBelowQuery } from '../opera
 import { Empty, Failure, Placeholder } from '../placeholders.tsx'
 import { type Column, DataTable, formatSort, numberColumn, readSort, tableCsv } from '../tables/data-table.tsx'
 import { ListDownload } from '../tables/list-download.tsx'
-import { isPart, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
+import { hasOtherPages, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { fileOf, WholeTable } from '../tables/whole-table.tsx'
 import { useAnswer } from '../use-answer.ts'
 import { useView } from '../use-view.ts'
 import type { Change, Params } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
-import { soldIn } from '../vouchers/filter.ts'
+import { soldFilters } from '../vouchers/filter.ts'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn, withoutBalanceNote } from './model.ts'
 import { salesColumns } from './sales-columns.ts'
 
@@ -26,7 +26,7 @@ const pageSize = 10
  * The maximum number of tenants in one download. Reading these tenants uses the rate limit of an administrator's token
  * for about three minutes.
  */
-const most = 500
+const maxTenants = 500
 
 type Tenant = NonNullable<DashboardTenantsBelowQuery['tenant']>
 
@@ -102,7 +102,7 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
   const label = 'Tenants below'
   const amounts = currency === null ? '' : `, in ${nameCurrency(currency)}`
   const note = `Each with the tenants below it${amounts}. ${withoutBalanceNote}`
-  if (!isPart(pageInfo)) {
+  if (!hasOtherPages(pageInfo)) {
     const empty = 'No tenants are below this one, or the token may not see them.'
     return (
       <>
@@ -124,7 +124,7 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
           {formatNumberOf(totalCount, 'tenant')} by name. {note} The columns sort this page.
         </p>
         <ListDownload
-          most={most}
+          most={maxTenants}
           file={fileOf('tenants', view)}
           noun="tenant"
           whenCut="Choose a tenant below for the others."
@@ -161,7 +161,7 @@ function columnsOf(currency: Currency): Column<TenantRow>[] {
   const amounts = salesColumns<TenantRow>(currency, ({ figures, change }) => ({
     // Shows a dash, because a zero would hide amounts in another currency.
     sales: figures?.totals?.some(has) ? salesIn(figures.totals, currency) : null,
-    filters: soldIn(null, currency),
+    filters: soldFilters(null, currency),
     change: { ...change, currency },
   }))
   return [

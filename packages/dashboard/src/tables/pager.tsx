@@ -29,7 +29,7 @@ export function useFirstPage(isMissing: boolean, { after, before }: Params, onPa
 }
 
 /** Returns whether a page is only a part of its list. */
-export const isPart = ({ hasNextPage, hasPreviousPage }: PageInfo): boolean => hasNextPage || hasPreviousPage
+export const hasOtherPages = ({ hasNextPage, hasPreviousPage }: PageInfo): boolean => hasNextPage || hasPreviousPage
 
 interface PagerProps {
   label: string
@@ -40,7 +40,7 @@ interface PagerProps {
 
 /** The buttons for the next and the previous page. Shows nothing when the page is the whole list. */
 export const Pager = ({ label, pageInfo, onPage }: PagerProps) =>
-  isPart(pageInfo) ? (
+  hasOtherPages(pageInfo) ? (
     <nav class="pager" aria-label={label}>
       <button
         type="button"

@@ -20,7 +20,7 @@ export type Filters = Partial<Record<FilterName, string>>
 export const noFilters: Params = Object.fromEntries(filterNames.map(name => [name, '']))
 
 /** The filter of the vouchers that count as sold. */
-const sold = { status: statuses.filter(status => status !== 'VOID').join() }
+const soldStatusFilter = { status: statuses.filter(status => status !== 'VOID').join() }
 
 /**
  * Returns the filters of the vouchers that a figure counts as sold; null without a currency, because no filter finds
@@ -28,13 +28,16 @@ const sold = { status: statuses.filter(status => status !== 'VOID').join() }
  *
  * @param days the days of purchase; with null, the filters always use the current period and currency of the view
  */
-export const soldIn = (days: Days | null, currency: string | null): Filters | null =>
+export const soldFilters = (days: Days | null, currency: string | null): Filters | null =>
   currency === null
     ? null
-    : { ...sold, ...(days ? { 'bought-from': days.from, 'bought-to': days.to, in: currency } : { of: 'view' }) }
+    : {
+        ...soldStatusFilter,
+        ...(days ? { 'bought-from': days.from, 'bought-to': days.to, in: currency } : { of: 'view' }),
+      }
 
 /** Returns the filters of the vouchers that are outstanding in a currency; null for vouchers without a currency. */
-export const outstandingIn = (currency: string | null): Filters | null =>
+export const outstandingFilters = (currency: string | null): Filters | null =>
   currency === null ? null : { status: 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID', in: currency }
 
 /** Returns the parameters of a URL. Replaces `of=view` by the period and the currency of the view. */

@@ -9,7 +9,7 @@ import { ListDownload } from '../tables/list-download.tsx'
 import type { ListedVoucher } from './voucher.ts'
 
 /** The maximum number of vouchers in one file. Reading them uses the default rate limit of about one minute. */
-const most = 10_000
+const maxVouchers = 10_000
 const pageSize = 100
 
 interface VoucherDownloadProps {
@@ -26,7 +26,7 @@ interface VoucherDownloadProps {
 /** A button that downloads the vouchers. */
 export const VoucherDownload = ({ request, query, timeZone, total, file }: VoucherDownloadProps) => (
   <ListDownload
-    {...{ total, most, file }}
+    {...{ total, most: maxVouchers, file }}
     noun="voucher"
     whenCut="Narrow the filters for the others, or use the bulk export."
     readPage={async (after, signal) => {

@@ -1,6 +1,6 @@
 // The purchased vouchers of the view: filtered, sorted and paged by the API.
 import type { SendOperation } from '../api.ts'
-import { nameStatus, toneOf } from '../figures/status-words.ts'
+import { badgeClassOf, nameStatus } from '../figures/status-words.ts'
 import { formatCountOf, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
 import { LiveContext } from '../live.ts'
 import { DashboardVoucherCount, DashboardVouchers, type PurchasedVoucherTextField } from '../operations.ts'
@@ -201,5 +201,5 @@ const VoucherFields = ({ match, search }: { match: VoucherMatch | undefined; sea
 
 /** Shows the status of a voucher as a badge with its label. */
 export const Status = ({ status }: { status: ListedVoucher['status'] }) => (
-  <span class={`badge ${toneOf(status)}`}>{nameStatus(status)}</span>
+  <span class={`badge ${badgeClassOf(status)}`}>{nameStatus(status)}</span>
 )

@@ -2,20 +2,20 @@ import type { ComponentChildren } from 'preact'
 import { formatCount } from '../format.ts'
 import { type Column, numberColumn } from '../tables/data-table.tsx'
 import type { Change, Go } from '../view.ts'
-import { follow, ViewLink } from '../view-link.tsx'
+import { goTo, ViewLink } from '../view-link.tsx'
 import { type Filters, noFilters } from './filter.ts'
 
 /** The id of the section with the tables. */
 export const tablesId = 'tables'
 
 /** Returns the change of the view that shows the vouchers that match the filters. */
-const changeTo = (filters: Filters): Change => ({
+const createChange = (filters: Filters): Change => ({
   voucher: null,
   params: { ...noFilters, table: 'vouchers', ...filters },
 })
 
 /** Shows the list of vouchers with these filters, and scrolls to the list, which is below the figures. */
-export const showVouchers = (go: Go, filters: Filters): void => follow(go, changeTo(filters), tablesId)
+export const showVouchers = (go: Go, filters: Filters): void => goTo(go, createChange(filters), tablesId)
 
 /** Selects the vouchers that a figure counts. */
 export interface VouchersTarget {
@@ -30,7 +30,7 @@ export const VouchersLink = ({ filters, change, children }: VouchersTarget & { c
   filters === null ? (
     children
   ) : (
-    <ViewLink change={{ ...change, ...changeTo(filters) }} reveals={tablesId}>
+    <ViewLink change={{ ...change, ...createChange(filters) }} reveals={tablesId}>
       {children}
     </ViewLink>
   )
