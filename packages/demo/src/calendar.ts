@@ -8,8 +8,8 @@ export type Day = number
 export type Microseconds = number
 
 /** A second, in microseconds. */
-export const second = 1_000_000
-export const microsecondsPerDay = 86_400 * second
+export const microsecondsPerSecond = 1_000_000
+export const microsecondsPerDay = 86_400 * microsecondsPerSecond
 
 /** Formats a date as `2026-01-31`. */
 export const isoDay = (day: Day | null): string | null =>

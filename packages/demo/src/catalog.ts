@@ -1,4 +1,4 @@
-import { decimal } from './currency.ts'
+import { formatAmount } from './currency.ts'
 import { phrases } from './data/phrases.ts'
 import { type DemoProduct, productAt } from './product.ts'
 import { Random } from './random.ts'
@@ -37,9 +37,9 @@ export function* productRows(count: number): Generator<Row> {
       summary: random.percent(15) ? null : (offering?.summary ?? cardSummary),
       description_html: random.percent(6) ? null : descriptionOf(product, random),
       currency,
-      price: decimal(product.price, currency),
-      sale_price: decimal(product.salePrice, currency),
-      monetary_value: decimal(product.monetaryValue, currency),
+      price: formatAmount(product.price, currency),
+      sale_price: formatAmount(product.salePrice, currency),
+      monetary_value: formatAmount(product.monetaryValue, currency),
       is_monetary: offering === null,
       allow_part_redeem: product.allowPartRedeem,
       validity_type: product.validityType,
@@ -59,8 +59,8 @@ export function* variantRows(count: number): Generator<Row> {
     for (const [index, { id, slug, title, price, salePrice }] of variants.entries()) {
       yield {
         ...{ id, product_id, slug, title },
-        price: decimal(price, currency),
-        sale_price: decimal(salePrice, currency),
+        price: formatAmount(price, currency),
+        sale_price: formatAmount(salePrice, currency),
         currency,
         is_monetary: offering === null,
         sort_order: index,
@@ -87,15 +87,15 @@ function imagesOf({ seller, slug }: DemoProduct, count: number): string[] {
 
 function descriptionOf({ title, offering, seller }: DemoProduct, random: Random): string {
   const { cardSummary, cardIncludes, terms } = phrases[seller.language]
-  const items = (offering?.includes ?? cardIncludes).map(item => `  <li>${html(item)}</li>\n`)
-  const heading = random.percent(40) ? `<h3>${html(title)}</h3>\n` : ''
+  const items = (offering?.includes ?? cardIncludes).map(item => `  <li>${escapeHtml(item)}</li>\n`)
+  const heading = random.percent(40) ? `<h3>${escapeHtml(title)}</h3>\n` : ''
   const where = random.percent(50)
-    ? ` <a href="https://www.example.com/${seller.subdomain ?? ''}">${html(seller.name)}</a>`
+    ? ` <a href="https://www.example.com/${seller.subdomain ?? ''}">${escapeHtml(seller.name)}</a>`
     : ''
-  const intro = `<p>${html(offering?.summary ?? cardSummary)}${where}</p>\n`
-  return `${heading}${intro}<ul>\n${items.join('')}</ul>\n<p><em>${html(random.pick(terms))}</em></p>`
+  const intro = `<p>${escapeHtml(offering?.summary ?? cardSummary)}${where}</p>\n`
+  return `${heading}${intro}<ul>\n${items.join('')}</ul>\n<p><em>${escapeHtml(random.pick(terms))}</em></p>`
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-const html = (text: string) => text.replace(/[&<>]/g, sign => entities[sign]!)
+const escapeHtml = (text: string) => text.replace(/[&<>]/g, sign => entities[sign]!)

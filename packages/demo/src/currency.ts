@@ -13,7 +13,7 @@ const currencies = {
 }
 
 /** Formats an amount in major units, with all digits of its currency: `25.00`, `5000`, `7.385`. */
-export function decimal(amount: MinorUnits | null, currency: Currency): string | null {
+export function formatAmount(amount: MinorUnits | null, currency: Currency): string | null {
   if (amount === null) return null
   const { digits } = currencies[currency]
   return (amount / 10 ** digits).toFixed(digits)
@@ -23,7 +23,7 @@ export function decimal(amount: MinorUnits | null, currency: Currency): string |
  * Rounds an amount to a typical price, for example to a multiple of 50 pence, 100 yen or 125 fils. The result is at
  * least one such multiple.
  */
-export function rounded(amount: number, currency: Currency): MinorUnits {
+export function roundToPrice(amount: number, currency: Currency): MinorUnits {
   const { step } = currencies[currency]
   return Math.max(1, Math.round(amount / step)) * step
 }
@@ -31,12 +31,12 @@ export function rounded(amount: number, currency: Currency): MinorUnits {
 /** Converts a price in pounds to a rounded price in a currency. */
 export function priceIn(currency: Currency, pounds: number): MinorUnits {
   const { digits, perPound } = currencies[currency]
-  return rounded(pounds * perPound * 10 ** digits, currency)
+  return roundToPrice(pounds * perPound * 10 ** digits, currency)
 }
 
 /** Reduces a price by a percentage, and rounds it. */
-export const reduced = (amount: MinorUnits, currency: Currency, percent: number): MinorUnits =>
-  rounded((amount * (100 - percent)) / 100, currency)
+export const reducePrice = (amount: MinorUnits, currency: Currency, percent: number): MinorUnits =>
+  roundToPrice((amount * (100 - percent)) / 100, currency)
 
 /** Returns the amounts of gift cards in a currency, each with the label in the shop. */
 export function cardAmounts(currency: Currency): { label: string; major: number; amount: MinorUnits }[] {

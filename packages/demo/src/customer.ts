@@ -1,5 +1,5 @@
 /** Generates the customers, with the times of registration, of consent to marketing and of withdrawal. */
-import { type Day, isoInstant, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import { type Day, isoInstant, type Microseconds, microsecondsPerDay, microsecondsPerSecond } from './calendar.ts'
 import { type Country, places } from './data/places.ts'
 import { randomPerson } from './person.ts'
 import { Random } from './random.ts'
@@ -74,10 +74,14 @@ function customerHistory(row: number, today: Day): CustomerHistory {
   const end = today * microsecondsPerDay - 1
   const isOpted = random.percent(60)
   const lastConsent = Math.min(end, createdAt + 200 * microsecondsPerDay)
-  const consent = random.percent(75) ? createdAt + random.below(120 * second) : random.between(createdAt, lastConsent)
+  const consent = random.percent(75)
+    ? createdAt + random.below(120 * microsecondsPerSecond)
+    : random.between(createdAt, lastConsent)
   const consentedAt = isOpted || random.percent(38) ? consent : null
   const withdrawn =
-    consent + (3 + random.below(random.below(500) + 1)) * microsecondsPerDay + random.below(40_000) * second
+    consent +
+    (3 + random.below(random.below(500) + 1)) * microsecondsPerDay +
+    random.below(40_000) * microsecondsPerSecond
   const withdrawnAt = isOpted || consentedAt === null ? null : Math.min(withdrawn, random.between(consent, end))
   return {
     id: row + 1 + (Math.floor(row / 8) === bigintBlock ? 2 ** 32 : 0),

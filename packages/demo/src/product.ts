@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Currency, cardAmounts, type MinorUnits, priceIn, reduced, rounded } from './currency.ts'
+import { type Currency, cardAmounts, type MinorUnits, priceIn, reducePrice, roundToPrice } from './currency.ts'
 import type { ExperienceCategory, Offering } from './data/phrases.ts'
 import { phrases } from './data/phrases.ts'
 import { Random } from './random.ts'
@@ -61,10 +61,10 @@ export function randomProductRow(random: Random, seller: Seller, productCount: n
 }
 
 /** Caches products, because many vouchers have the same product. */
-const recent = new LRUCache<number, DemoProduct>({ max: 16_384, memoMethod: makeProduct })
+const productCache = new LRUCache<number, DemoProduct>({ max: 16_384, memoMethod: makeProduct })
 
 /** Returns a product of the demo data. @param row its row number, from 0 */
-export const productAt = (row: number): DemoProduct => recent.memo(row)
+export const productAt = (row: number): DemoProduct => productCache.memo(row)
 
 function makeProduct(row: number): DemoProduct {
   const slot = row % slots.length
@@ -93,19 +93,19 @@ function giftCard(random: Random, { id, seller, place, currency }: Common): Rest
     const { label, major, amount } = random.pick(amounts)
     return {
       ...common,
-      title: numbered(`${cardTitle} ${label}`, edition),
+      title: addNumber(`${cardTitle} ${label}`, edition),
       slug: numberedSlug(`${cardSlug}-${major}`, edition),
       price: amount,
-      salePrice: random.percent(30) ? reduced(amount, currency, 20) : null,
+      salePrice: random.percent(30) ? reducePrice(amount, currency, 20) : null,
       monetaryValue: amount,
       variants: [],
     }
   }
   const variants = amounts.map(({ label, major, amount }, index) => {
-    const salePrice = number > 0 && index > 1 && random.percent(25) ? reduced(amount, currency, 10) : null
+    const salePrice = number > 0 && index > 1 && random.percent(25) ? reducePrice(amount, currency, 10) : null
     return { id: id + index + 1, slug: `${cardSlug}-${major}`, title: label, price: amount, salePrice }
   })
-  const title = numbered(cardTitle, edition)
+  const title = addNumber(cardTitle, edition)
   const slug = numberedSlug(cardSlug, edition)
   return { ...common, title, slug, price: null, salePrice: null, monetaryValue: null, variants }
 }
@@ -122,23 +122,23 @@ function experience(random: Random, { id, seller, place, currency }: Common): Re
   const common = {
     offering,
     category: offering.category,
-    title: numbered(themeTitle.replace('*', offering.title), edition),
+    title: addNumber(themeTitle.replace('*', offering.title), edition),
     slug: numberedSlug(themeSlug ? `${themeSlug}-${offering.slug}` : offering.slug, edition),
     monetaryValue: null,
     allowPartRedeem: false,
   }
   const price = priceIn(currency, offering.pounds * (1 + random.below(20) / 100))
   const percentOff = random.percent(20) ? random.pick([10, 15, 20, 25]) : 0
-  const sale = (amount: MinorUnits) => (percentOff > 0 ? reduced(amount, currency, percentOff) : null)
+  const sale = (amount: MinorUnits) => (percentOff > 0 ? reducePrice(amount, currency, percentOff) : null)
   const { by } = offering
   if (!by) return { ...common, price, salePrice: sale(price), variants: [] }
   const variants = language[by].slice(0, random.between(2, 3)).map((title, index) => {
-    const several = rounded(price * multiples[by][index]!, currency)
+    const several = roundToPrice(price * multiples[by][index]!, currency)
     const slug = `${offering.slug}-${index + 1}`
     return { id: id + index + 1, slug, title, price: several, salePrice: sale(several) }
   })
   return { ...common, price: null, salePrice: null, variants }
 }
 
-const numbered = (title: string, edition: number) => (edition === 0 ? title : `${title} No. ${edition + 1}`)
+const addNumber = (title: string, edition: number) => (edition === 0 ? title : `${title} No. ${edition + 1}`)
 const numberedSlug = (slug: string, edition: number) => (edition === 0 ? slug : `${slug}-no-${edition + 1}`)

@@ -1,7 +1,7 @@
-import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import { type Day, type Microseconds, microsecondsPerDay, microsecondsPerSecond } from './calendar.ts'
 
 /** Returns a 32-bit hash of a 32-bit number. */
-export function mix(value: number): number {
+export function hash32(value: number): number {
   let x = value | 0
   x = Math.imul(x ^ (x >>> 16), 0x21f0aaad)
   x = Math.imul(x ^ (x >>> 15), 0x735a2d97)
@@ -18,14 +18,14 @@ export class Random {
    */
   constructor(stream: string, row: number) {
     let seed = 0
-    for (let i = 0; i < stream.length; i++) seed = mix(seed ^ stream.charCodeAt(i))
-    this.#state = mix(seed ^ mix(row))
+    for (let i = 0; i < stream.length; i++) seed = hash32(seed ^ stream.charCodeAt(i))
+    this.#state = hash32(seed ^ hash32(row))
   }
 
   /** Returns an integer from 0 to `limit` - 1; `limit` is at most 2^53. */
   below(limit: number): number {
     this.#state = (this.#state + 0x9e3779b9) | 0
-    return Math.floor((mix(this.#state) / 2 ** 32) * limit)
+    return Math.floor((hash32(this.#state) / 2 ** 32) * limit)
   }
 
   /** Returns an integer from `low` to `high`, both included, and `low` when `high` is below it. */
@@ -40,7 +40,7 @@ export class Random {
 
   /** Returns a random instant of a day. */
   instantOf(day: Day): Microseconds {
-    return day * microsecondsPerDay + this.below(86_400) * second + this.below(second)
+    return day * microsecondsPerDay + this.below(86_400) * microsecondsPerSecond + this.below(microsecondsPerSecond)
   }
 
   /** Returns a random element of a list, which must not be empty. */

@@ -1,5 +1,11 @@
 /** Generates the times of purchases, with growth, seasons, feasts, weekdays and hours of the day. */
-import { type Day, type Microseconds, microsecondsPerDay, millisecondsPerDay, second } from './calendar.ts'
+import {
+  type Day,
+  type Microseconds,
+  microsecondsPerDay,
+  microsecondsPerSecond,
+  millisecondsPerDay,
+} from './calendar.ts'
 import type { Country } from './data/places.ts'
 import { feasts, hours, months, weekdays } from './data/seasons.ts'
 import type { Random } from './random.ts'
@@ -8,7 +14,8 @@ import type { Seller } from './tenant.ts'
 /** The number of days in which the vouchers of the demo data were sold, about three years. */
 const soldDays = 1_095
 
-const dayIn = (year: number, month: number, date: number): Day => Date.UTC(year, month - 1, date) / millisecondsPerDay
+const dayOfDate = (year: number, month: number, date: number): Day =>
+  Date.UTC(year, month - 1, date) / millisecondsPerDay
 
 /** Returns the day of the week; 0 is Sunday. 1970-01-01 was a Thursday. */
 const weekdayOf = (day: Day) => (day + 4) % 7
@@ -21,13 +28,13 @@ function easterOf(year: number): Day {
   const [a, b, c] = [year % 19, Math.floor(year / 100), year % 100]
   const h = (19 * a + b - Math.floor(b / 4) - Math.floor((8 * b + 13) / 25) + 15) % 30
   const l = (32 + 2 * (b % 4) + 2 * Math.floor(c / 4) - h - (c % 4)) % 7
-  return dayIn(year, 3, 22) + h + l - 7 * Math.floor((a + 11 * h + 19 * l) / 433)
+  return dayOfDate(year, 3, 22) + h + l - 7 * Math.floor((a + 11 * h + 19 * l) / 433)
 }
 
 function mothersDayOf(country: Country, year: number): Day {
   const { mothersDayIn } = feasts[country]
   if (mothersDayIn === 'lent') return easterOf(year) - 21
-  return mothersDayIn === 'may' ? nextWeekday(dayIn(year, 5, 1), 0) + 7 : dayIn(year, 3, 21)
+  return mothersDayIn === 'may' ? nextWeekday(dayOfDate(year, 5, 1), 0) + 7 : dayOfDate(year, 3, 21)
 }
 
 /** Returns how near a day is to a feast: 1 on the feast and on the day before, less on earlier days, 0 after the feast. */
@@ -39,16 +46,16 @@ function demandOn(day: Day, country: Country): number {
   const date = new Date(day * millisecondsPerDay)
   const year = date.getUTCFullYear()
   const { christmas, blackFriday, valentine, mothersDay, fathersDay } = feasts[country]
-  const friday = nextWeekday(dayIn(year, 11, 22), 4) + 1
-  const near = nearness(day, dayIn(year, 12, 25), 35)
+  const friday = nextWeekday(dayOfDate(year, 11, 22), 4) + 1
+  const near = nearness(day, dayOfDate(year, 12, 25), 35)
   // After Christmas the demand is low, except for gifts of money.
   const lull = date.getUTCMonth() === 11 && date.getUTCDate() >= 25 ? 0.55 : 1
   const added =
     (lull === 1 ? christmas * near * near : 0) +
     (day >= friday && day <= friday + 3 ? blackFriday : 0) +
-    valentine * nearness(day, dayIn(year, 2, 14), 12) +
+    valentine * nearness(day, dayOfDate(year, 2, 14), 12) +
     mothersDay * nearness(day, mothersDayOf(country, year), 12) +
-    fathersDay * nearness(day, nextWeekday(dayIn(year, 6, 1), 0) + 14, 9)
+    fathersDay * nearness(day, nextWeekday(dayOfDate(year, 6, 1), 0) + 14, 9)
   return months[date.getUTCMonth()]! * weekdays[weekdayOf(day)]! * lull * (1 + added)
 }
 
@@ -71,7 +78,7 @@ function demandSumsOf(country: Country, today: Day): Float64Array {
 
 const hourTickets = hours.flatMap((share, hour) => Array<number>(share).fill(hour))
 
-const clocks = new Map<string, Intl.DateTimeFormat>()
+const clockFormats = new Map<string, Intl.DateTimeFormat>()
 const offsets = new Map<string, Map<Day, number>>()
 
 /** Returns the offset of a time zone from UTC at noon, in minutes. Works only for UTC and for zones east of UTC. */
@@ -80,10 +87,10 @@ function minutesAhead(timeZone: string, day: Day): number {
   offsets.set(timeZone, byDay)
   const known = byDay.get(day)
   if (known !== undefined) return known
-  let clock = clocks.get(timeZone)
+  let clock = clockFormats.get(timeZone)
   if (!clock) {
     clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-    clocks.set(timeZone, clock)
+    clockFormats.set(timeZone, clock)
   }
   const [hour = 0, minute = 0] = clock
     .format(day * millisecondsPerDay + 43_200_000)
@@ -111,12 +118,12 @@ export function randomPurchase(random: Random, seller: Seller, today: Day): Micr
   }
   const day = today - soldDays + low
   const local = random.pick(hourTickets) * 3_600 + random.below(3_600) - minutesAhead(seller.timeZone, day) * 60
-  const end = today * microsecondsPerDay - 3_600 * second
-  return Math.min(day * microsecondsPerDay + local * second, end) - random.below(second)
+  const end = today * microsecondsPerDay - 3_600 * microsecondsPerSecond
+  return Math.min(day * microsecondsPerDay + local * microsecondsPerSecond, end) - random.below(microsecondsPerSecond)
 }
 
 /** Returns 24 December for a day in the six weeks before it, and null for other days. */
 export function christmasEveAfter(day: Day): Day | null {
-  const eve = dayIn(new Date(day * millisecondsPerDay).getUTCFullYear(), 12, 24)
+  const eve = dayOfDate(new Date(day * millisecondsPerDay).getUTCFullYear(), 12, 24)
   return eve > day && eve - day <= 42 ? eve : null
 }

@@ -1,4 +1,4 @@
-import { mix, type Random } from './random.ts'
+import { hash32, type Random } from './random.ts'
 
 /** 32 characters, without characters that look similar. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
@@ -6,14 +6,14 @@ const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 const halfBits = 20
 const halfMask = 2 ** halfBits - 1
 
-const spell = (half: number) => [15, 10, 5, 0].map(shift => alphabet.charAt((half >>> shift) & 31)).join('')
+const encodeHalf = (half: number) => [15, 10, 5, 0].map(shift => alphabet.charAt((half >>> shift) & 31)).join('')
 
 /** Scatters a number with a Feistel network: each of the 2^40 numbers gets a different pair of halves. */
 function scatter(number: number, key: number): [number, number] {
   let left = Math.floor(number / 2 ** halfBits)
   let right = number % 2 ** halfBits
   for (let round = 0; round < 4; round++) {
-    const next = left ^ (mix(right ^ mix(key + round)) & halfMask)
+    const next = left ^ (hash32(right ^ hash32(key + round)) & halfMask)
     left = right
     right = next
   }
@@ -27,7 +27,7 @@ function scatter(number: number, key: number): [number, number] {
  */
 export function referenceOf(row: number): string {
   const [left, right] = scatter(row, 0x6769)
-  return `GIFT-${spell(left)}-${spell(right)}`
+  return `GIFT-${encodeHalf(left)}-${encodeHalf(right)}`
 }
 
 /**
@@ -37,6 +37,6 @@ export function referenceOf(row: number): string {
  */
 export function qrTokenOf(row: number, random: Random): string {
   const [left, right] = scatter(row, 0x7172)
-  const tail = () => spell(random.below(2 ** halfBits))
-  return (spell(left) + spell(right) + tail() + tail() + tail() + tail()).toLowerCase()
+  const tail = () => encodeHalf(random.below(2 ** halfBits))
+  return (encodeHalf(left) + encodeHalf(right) + tail() + tail() + tail() + tail()).toLowerCase()
 }

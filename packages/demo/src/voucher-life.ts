@@ -1,5 +1,13 @@
 /** Generates the life of a voucher at random, from its purchase to the day of the demo data. */
-import { addMonths, type Day, dayOf, endOfNextYear, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import {
+  addMonths,
+  type Day,
+  dayOf,
+  endOfNextYear,
+  type Microseconds,
+  microsecondsPerDay,
+  microsecondsPerSecond,
+} from './calendar.ts'
 import type { MinorUnits } from './currency.ts'
 import type { DemoProduct } from './product.ts'
 import type { Random } from './random.ts'
@@ -29,11 +37,13 @@ interface SoldVoucher {
 }
 
 /** Returns a random number from 0 to `limit` - 1. Small numbers are much more frequent. */
-const soon = (random: Random, limit: number) => random.below(random.below(limit) + 1)
+const randomSmall = (random: Random, limit: number) => random.below(random.below(limit) + 1)
 
 /** Returns a random instant of a day, within opening hours. */
 const instantDuringOpening = (random: Random, day: Day): Microseconds =>
-  day * microsecondsPerDay + random.between(9 * 3_600, 21 * 3_600) * second + random.below(second)
+  day * microsecondsPerDay +
+  random.between(9 * 3_600, 21 * 3_600) * microsecondsPerSecond +
+  random.below(microsecondsPerSecond)
 
 /**
  * Returns the life of a voucher that was only sold and sent.
@@ -51,34 +61,34 @@ export function randomLife(random: Random, sold: SoldVoucher, today: Day): Vouch
   const unused = newLife(purchasedAt, worth)
   if (random.percent(1)) return { ...unused, sparse: true, left: null, redemptionStatus: null, issuedAt: null }
   const lastDay = today - 1
-  const sent = { ...unused, ...delivery(random, sold, lastDay) }
-  const validTo = naturalEnd(product, sent.validFrom)
+  const sent = { ...unused, ...randomDelivery(random, sold, lastDay) }
+  const validTo = lastValidDay(product, sent.validFrom)
   const issued = { ...sent, validTo }
   if (issued.validFrom > lastDay) return issued
 
   const first = Math.max(dayOf(purchasedAt), issued.validFrom) + 1
-  const voided = first + soon(random, 40)
+  const voided = first + randomSmall(random, 40)
   if (random.percent(3) && voided <= lastDay) {
     const voidedAt = instantDuringOpening(random, voided)
     return { ...issued, void: true, voidedAt }
   }
   const lastUse = Math.min(lastDay, validTo ?? lastDay)
-  const use = first + soon(random, 420)
-  if (random.percent(84) && use <= lastUse) return redeemed(random, issued, sold, use, lastUse)
+  const use = first + randomSmall(random, 420)
+  if (random.percent(84) && use <= lastUse) return redeemOn(random, issued, sold, use, lastUse)
   // Shops extend the validity of some vouchers that expired unused.
   if (validTo === null || validTo > lastDay || !random.percent(6)) return issued
   return { ...issued, validTo: validTo + random.between(60, 400) }
 }
 
 /** Chooses at random when a voucher is sent, and from which day it is valid. */
-function delivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
+function randomDelivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
   const bought = dayOf(purchasedAt)
   if (random.percent(12)) {
     // The voucher is sent immediately, but valid only from a later day.
     return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought + random.between(30, 300) }
   }
   const eve = christmasEveAfter(bought)
-  const day = eve !== null && random.percent(50) ? eve : bought + 2 + soon(random, 120)
+  const day = eve !== null && random.percent(50) ? eve : bought + 2 + randomSmall(random, 120)
   if (!random.percent(16)) return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought }
   if (day <= lastDay) {
     const sentAt = instantDuringOpening(random, day)
@@ -89,7 +99,7 @@ function delivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
 }
 
 /** Redeems a voucher on a day, completely or in part. For some vouchers, the rest of the balance is redeemed later. */
-function redeemed(
+function redeemOn(
   random: Random,
   issued: VoucherLife,
   { product, worth }: SoldVoucher,
@@ -101,14 +111,14 @@ function redeemed(
   const status = product.allowPartRedeem ? 'part_redeemed' : 'unredeemed'
   const emptied = () => (worth !== null && random.percent(8) ? { ...used, redemptionStatus: status } : used)
   if (worth === null || !product.allowPartRedeem || random.percent(35)) return emptied()
-  const next = day + 7 + soon(random, 300)
+  const next = day + 7 + randomSmall(random, 300)
   if (random.percent(60) && next <= lastUse) return emptied()
   const left = Math.max(1, random.between(Math.ceil(worth * 0.08), Math.floor(worth * 0.8)))
   return { ...issued, redemptionStatus: 'part_redeemed', left }
 }
 
 /** Returns the last valid day by the product's terms, or null when the voucher does not expire. */
-function naturalEnd({ validityType, validityMonths }: DemoProduct, from: Day): Day | null {
+function lastValidDay({ validityType, validityMonths }: DemoProduct, from: Day): Day | null {
   if (validityMonths !== null) return addMonths(from, validityMonths)
   return validityType === 'end_of_next_year' ? endOfNextYear(from) : null
 }

@@ -1,5 +1,5 @@
 import { type Day, dayOf, isoDay, isoInstant, type Microseconds } from './calendar.ts'
-import { decimal, type MinorUnits } from './currency.ts'
+import { formatAmount, type MinorUnits } from './currency.ts'
 import { randomPerson } from './person.ts'
 import { type DemoProduct, productAt, randomProductRow } from './product.ts'
 import { Random } from './random.ts'
@@ -68,7 +68,7 @@ function voucherRow(row: number, today: Day, productCount: number, soldAt?: Micr
   const shift = Math.floor(row / 8) === bigintBlock ? 2 ** 32 : 0
 
   const known = <T>(value: T) => (sparse ? null : value)
-  const money = (amount: MinorUnits | null) => known(decimal(amount, product.currency))
+  const money = (amount: MinorUnits | null) => known(formatAmount(amount, product.currency))
   const lacks = (percent: number) => sparse || (random.percent(percent) && row !== demoVoucherRow)
   return {
     id: row + 1 + shift,

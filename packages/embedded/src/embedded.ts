@@ -19,7 +19,7 @@ import {
   findCluster,
   SOCKET_DIR_PREFIX,
   serverAccount,
-  USE_OTHER,
+  USE_OTHER_SERVER,
 } from './paths.ts'
 import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './pid-file.ts'
 
@@ -38,13 +38,13 @@ const PORT = 5432
 /** The name of the superuser, and of its database. */
 const USER = 'postgres'
 // The prefix of the name of a draft of the cluster. The id of the process follows the prefix.
-const DRAFT = 'postgres.init-'
+const DRAFT_PREFIX = 'postgres.init-'
 // The environment of the server. It contains nothing from this process, whose environment has secrets, PG* variables
 // and a locale.
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' }
 // Matches the errors that occur when another process has started a server first, or when backends of a killed server
 // have not ended yet.
-const TRANSIENT = /lock file "postmaster.pid"|shared memory block/
+const TRANSIENT_ERRORS = /lock file "postmaster.pid"|shared memory block/
 
 /**
  * Starts a watchdog, and then becomes the server (`exec`, so that the server has the process id of the child). The
@@ -104,9 +104,9 @@ export async function startEmbedded(options: {
       const running = findRunningServer(cluster)
       if (!running) {
         try {
-          return await launch(bin, cluster, account, settings, log)
+          return await startServer(bin, cluster, account, settings, log)
         } catch (error) {
-          if (!TRANSIENT.test(String(error)) || Date.now() > deadline) throw error
+          if (!TRANSIENT_ERRORS.test(String(error)) || Date.now() > deadline) throw error
         }
       } else if (Date.now() > deadline) {
         throw new Error(
@@ -156,11 +156,11 @@ async function removeDraft(draft: string): Promise<void> {
 /** Runs initdb in a draft directory and renames it, so that a cluster is either absent or complete. */
 async function createCluster(bin: string, cluster: string, account: Account, durable: boolean, log: Log) {
   const home = dirname(cluster)
-  for (const name of fs.readdirSync(home).filter(name => name.startsWith(DRAFT))) {
-    const pid = Number(name.slice(DRAFT.length))
+  for (const name of fs.readdirSync(home).filter(name => name.startsWith(DRAFT_PREFIX))) {
+    const pid = Number(name.slice(DRAFT_PREFIX.length))
     if (pid === process.pid || !isAlive(pid)) await removeDraft(join(home, name))
   }
-  const draft = join(home, DRAFT + process.pid)
+  const draft = join(home, DRAFT_PREFIX + process.pid)
   fs.mkdirSync(draft, { mode: 0o700 })
   try {
     fs.chownSync(draft, account.uid, account.gid)
@@ -168,9 +168,11 @@ async function createCluster(bin: string, cluster: string, account: Account, dur
     const args = ['-D', draft, '-U', USER, '--auth=trust', ...locale, '--no-instructions', ...(durable ? [] : ['-N'])]
     const stdio = ['ignore', log.fd, log.fd] as const
     const child = spawn(join(bin, 'initdb'), args, { ...account, cwd: '/', env: ENV, stdio: [...stdio] })
-    const outcome = await ended(child)
+    const outcome = await waitForExit(child)
     if (outcome !== 'exit code 0') {
-      throw new Error(`Creating a PostgreSQL cluster in ${cluster} failed (${outcome}). ${USE_OTHER}\n${log.tail()}`)
+      throw new Error(
+        `Creating a PostgreSQL cluster in ${cluster} failed (${outcome}). ${USE_OTHER_SERVER}\n${log.tail()}`,
+      )
     }
     try {
       fs.renameSync(draft, cluster)
@@ -188,7 +190,7 @@ async function createCluster(bin: string, cluster: string, account: Account, dur
 }
 
 /** Starts the server of a cluster on which no server runs, and waits until it accepts connections. */
-async function launch(
+async function startServer(
   bin: string,
   cluster: string,
   account: Account,
@@ -211,7 +213,7 @@ async function launch(
   })
   const pipe = child.stdio[3]
   let outcome = ''
-  const hasEnded = ended(child).then(result => {
+  const hasEnded = waitForExit(child).then(result => {
     outcome = result
     if (pipe instanceof Socket) pipe.end('\n')
     fs.rmSync(host, { recursive: true, force: true })
@@ -220,7 +222,7 @@ async function launch(
 
   // There is no timeout, because recovery after a crash may take long, and a server that still runs makes progress.
   for (let found = readPidFile(cluster); !(found?.ready && found.pid === child.pid); found = readPidFile(cluster)) {
-    if (outcome) throw new Error(`The PostgreSQL server did not start (${outcome}). ${USE_OTHER}\n${log.tail()}`)
+    if (outcome) throw new Error(`The PostgreSQL server did not start (${outcome}). ${USE_OTHER_SERVER}\n${log.tail()}`)
     await sleep(10)
   }
   child.unref()
@@ -233,7 +235,7 @@ async function launch(
 }
 
 /** Resolves when a child process has ended, with its exit code, signal or error as text. */
-function ended(child: ChildProcess): Promise<string> {
+function waitForExit(child: ChildProcess): Promise<string> {
   return new Promise(resolve => {
     child.once('error', error => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))

@@ -15,7 +15,7 @@ export interface Account {
 }
 
 /** The last sentence of an error for which no other remedy exists. */
-export const USE_OTHER = 'To use your own PostgreSQL server instead, set DATABASE_URL.'
+export const USE_OTHER_SERVER = 'To use your own PostgreSQL server instead, set DATABASE_URL.'
 
 /**
  * The prefix of the paths of socket directories. They are not in TMPDIR, because the path of a Unix socket may have at
@@ -95,7 +95,9 @@ export function serverAccount(cluster: string): Account {
     const fields = accounts.find(line => line.startsWith(`${name}:`))?.split(':')
     if (fields) return { uid: Number(fields[2]), gid: Number(fields[3]) }
   }
-  throw new Error(`PostgreSQL does not run as root, and neither the user postgres nor nobody exists. ${USE_OTHER}`)
+  throw new Error(
+    `PostgreSQL does not run as root, and neither the user postgres nor nobody exists. ${USE_OTHER_SERVER}`,
+  )
 }
 
 /**
@@ -112,7 +114,7 @@ export function findBinaries(account: Account): string {
     .map(modules => join(modules, name))
     .find(dir => fs.existsSync(join(dir, 'native', 'bin', 'postgres')))
   if (!found) {
-    throw new Error(`There are no PostgreSQL binaries for this machine: ${name} is not installed. ${USE_OTHER}`)
+    throw new Error(`There are no PostgreSQL binaries for this machine: ${name} is not installed. ${USE_OTHER_SERVER}`)
   }
   const native = fs.realpathSync(join(found, 'native'))
   if (!findBlockingDirectory(join(native, 'bin'), account) && addLinks(native)) return join(native, 'bin')
@@ -192,7 +194,7 @@ function privateDirectory(): string {
     }
   }
   throw new Error(
-    `PostgreSQL's files need a directory, but ${usual} belongs to another user or is not writable. ${USE_OTHER}`,
+    `PostgreSQL's files need a directory, but ${usual} belongs to another user or is not writable. ${USE_OTHER_SERVER}`,
   )
 }
 
