@@ -20,7 +20,6 @@ export interface Bar {
   description?: string
 }
 
-/** A text below the bars. */
 export interface AxisLabel {
   /** The index of the bar above the text. */
   index: number
@@ -33,7 +32,7 @@ interface BarPlotProps {
   /** Describes the plot to screen readers. Without this text, the surrounding elements must describe the plot. */
   label?: string
   series: readonly Series[]
-  /** All bars, oldest first. A bar without values is a gap. */
+  /** All bars, oldest first. A bar without values leaves a gap. */
   bars: readonly Bar[]
   /** The distance between the left edges of two neighbouring bars, in units of the SVG. */
   step: number
@@ -50,7 +49,7 @@ interface BarPlotProps {
   centred?: boolean
   /** The index of the highlighted bar. */
   selected?: number | null
-  /** The SVG attribute that fits the plot into a box of other proportions. */
+  /** The SVG attribute that decides how the plot fits into a box with another aspect ratio. */
   preserveAspectRatio?: string
 }
 
@@ -174,7 +173,7 @@ export const Legend = ({ id, series }: { id: string; series: readonly Series[] }
   </ul>
 )
 
-/** Returns the sum of the numbers. */
+/** Returns the sum of the numbers; 0 for an empty list. */
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 /**

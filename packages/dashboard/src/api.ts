@@ -1,4 +1,4 @@
-// The client of the GraphQL API.
+// Sends operations to the GraphQL API.
 import { pause } from '../../client/src/pause.ts'
 import type { Operation } from './operation.ts'
 
@@ -19,7 +19,6 @@ export class ApiError extends Error {
   }
 }
 
-/** An answer of the service. */
 export interface Reply<Data> {
   /** Fields that the token may not read are null where the schema allows it. */
   data: Data
@@ -90,7 +89,7 @@ interface Body<Data> {
 /** The maximum number of attempts of an operation while other requests use up the rate limit. */
 const maxAttempts = 5
 
-/** Creates the function that sends operations with a token. */
+/** Creates the function that sends operations with a token. All operations of one session share its rate limit. */
 export function createSendOperation(token: string, listener: Listener): SendOperation {
   /** The time until which requests wait, in milliseconds since the epoch. */
   let pausedUntil = 0
@@ -128,7 +127,7 @@ export function createSendOperation(token: string, listener: Listener): SendOper
       const rate = readRate(response.headers, extensions?.cost?.actual)
       if (rate) listener.onRate(rate)
       const isLimited = response.status === 429 || errors.some(({ extensions }) => extensions?.code === 'RATE_LIMITED')
-      // A request that costs more than a whole window would never be sent.
+      // A request that costs more than the rate limit allows in one window would wait forever, so it is not sent again.
       const { requested = 0 } = extensions?.cost ?? {}
       if (isLimited && attempt < maxAttempts && !(rate && requested > rate.limit)) {
         const seconds = Number(response.headers.get('retry-after')) || rate?.resetsIn || 1

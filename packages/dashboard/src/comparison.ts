@@ -22,7 +22,7 @@ const yearBefore = (day: string): string =>
  * compared.
  *
  * @param today `YYYY-MM-DD`
- * @returns null when nothing is compared, and for a period that has not begun
+ * @returns null for the comparison `none`, and for a period that has not begun
  */
 export function comparedDays({ from, to }: Days, comparison: Comparison, today: string): Days | null {
   if (comparison === 'none' || from > today) return null
@@ -32,7 +32,8 @@ export function comparedDays({ from, to }: Days, comparison: Comparison, today: 
 }
 
 /**
- * Returns the change from one number to another as a share of the first; null when the first is missing or zero.
+ * Returns the change from one number to another as a share of the first number; null when the first number is missing
+ * or zero.
  */
 export const changeFrom = (before: number, now: number): number | null =>
   before === 0 ? null : (now - before) / before

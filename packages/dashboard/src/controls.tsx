@@ -1,4 +1,4 @@
-// Chooses the period, its intervals, its comparison, the currency, and whether the tenants below are included.
+// The controls for the period, its intervals, its comparison and the currency, and for the descendants of the tenant.
 import { useState } from 'preact/hooks'
 import { Choice } from './choice.tsx'
 import { type Comparison, comparisons } from './comparison.ts'

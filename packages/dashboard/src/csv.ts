@@ -1,7 +1,7 @@
 // Writes tables as CSV (RFC 4180) for spreadsheets.
 import { stringify } from 'csv-stringify/browser/esm/sync'
 
-/** A cell of a CSV file: an amount is a plain number. */
+/** The value of a cell; an amount is a plain number without its currency. */
 export type CsvCell = string | number | null
 
 /**

@@ -7,7 +7,7 @@ const shortCountFormat = new Intl.NumberFormat(undefined, { notation: 'compact',
 /** Formats a whole number: `1,204`. */
 export const formatCount = (number: number): string => countFormat.format(number)
 
-/** Returns a number with its noun: `1,204 vouchers`. */
+/** Formats a number with its noun: `1,204 vouchers`. */
 export const formatNumberOf = (number: number, one: string): string =>
   `${formatCount(number)} ${number === 1 ? one : `${one}s`}`
 
@@ -17,11 +17,11 @@ export interface Count {
   precision: 'EXACT' | 'AT_LEAST'
 }
 
-/** Returns a count with its noun: `1,204 vouchers`; `5,000+ vouchers` when there may be more. */
+/** Formats a count with its noun: `1,204 vouchers`, or `5,000+ vouchers` when the real number may be larger. */
 export const formatCountOf = ({ count: number, precision }: Count, one: string): string =>
   precision === 'EXACT' ? formatNumberOf(number, one) : `${formatCount(number)}+ ${one}s`
 
-/** Returns a number for an axis: `1.2K`. */
+/** Formats a number for an axis: `1.2K`. */
 export const formatShortCount = (number: number): string => shortCountFormat.format(number)
 
 /**
@@ -35,7 +35,7 @@ export function formatShare(share: number): string {
   return new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: digits }).format(share)
 }
 
-/** Returns a change as a percentage with its sign: `+12%`. */
+/** Formats a change as a percentage with its sign: `+12%`. */
 export const formatChange = (change: number): string =>
   new Intl.NumberFormat(undefined, {
     style: 'percent',
@@ -60,7 +60,7 @@ function amountFormat(currency: string | null, options: Intl.NumberFormatOptions
 }
 
 /**
- * Returns an amount in its currency: `£1,204.50`. Browsers use fewer digits than ISO 4217 for some currencies, and
+ * Formats an amount in its currency: `£1,204.50`. Browsers use fewer digits than ISO 4217 for some currencies, and
  * would round 25.50 ALL to 26. Therefore an amount with a fraction is shown with 2 or 3 digits, as many as its currency
  * has.
  *
@@ -111,12 +111,16 @@ export const formatDay = (day: string, style: DayStyle = 'day'): string =>
 export const formatDays = (from: string, to: string): string =>
   from === to ? formatDay(from) : dayFormats.day.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`))
 
-/** Returns the time of day of an instant to the second, in a time zone: `09:14:05`. @param at milliseconds since the epoch */
+/**
+ * Formats the time of day of an instant, with seconds, in a time zone: `09:14:05`.
+ *
+ * @param at milliseconds since the epoch
+ */
 export const formatTime = (at: number, timeZone: string): string =>
   new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', timeZone: zoneOrUtc(timeZone) }).format(at)
 
 /**
- * Returns an instant to the minute, in a time zone: `21 Nov 2026, 09:14`.
+ * Formats an instant, without seconds, in a time zone: `21 Nov 2026, 09:14`.
  *
  * @param timeZone an IANA name; UTC when the browser does not know it
  */

@@ -7,7 +7,7 @@ import { Transport } from '../../client/src/transport.ts'
 import { watchChanges } from '../../client/src/watch-changes.ts'
 import type { Rate } from './api.ts'
 
-/** An answer that the page shows. */
+/** An answer that the page shows and that live updates can refresh. */
 export interface ShownAnswer {
   /** Returns the number of operations that the last request of this answer used; null before the first answer. */
   cost(): number | null
@@ -58,7 +58,7 @@ const errorInterval = 30_000
  *
  * @param cost the number of operations that a refresh uses
  * @param refreshedAt the time of the last refresh; times are in milliseconds since the epoch
- * @returns infinity for a refresh that costs more than half of the operations of a minute
+ * @returns milliseconds since the epoch; infinity for a refresh that costs more than half of the operations of a minute
  */
 export function nextRefresh(rate: TimedRate | null, cost: number, refreshedAt: number): number {
   const earliest = refreshedAt + minInterval

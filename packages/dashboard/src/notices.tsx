@@ -18,7 +18,7 @@ export function useNotices(): { notices: ComponentChildren; rateLeft: ComponentC
       onWait: setWaitsUntil,
       onRate: setRate,
       onFieldErrors: (name: string, messages: readonly string[]) => {
-        // The overview itself reports a missing tenant while this tenant is chosen.
+        // The overview itself reports a missing tenant, so no second notice is needed.
         if (name === DashboardTenantPath.name) return
         setFieldErrors(before => (before[name]?.length || messages.length ? { ...before, [name]: messages } : before))
       },

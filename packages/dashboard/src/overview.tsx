@@ -71,7 +71,7 @@ export function Overview(props: OverviewProps) {
   useEffect(() => {
     if (shown) document.title = `${shown.name} · Dashboard · Voucher Gateway`
   }, [shown])
-  // On a narrow screen the open tree covers the figures.
+  // Closes the tree after a choice, because on a narrow screen the open tree covers the figures.
   useEffect(() => setOpen(false), [tenant])
   const isGone = !shown && path.isCurrent && path.data?.tenant === null
 

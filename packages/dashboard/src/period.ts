@@ -30,7 +30,7 @@ export function addDays(day: string, days: number): string {
 }
 
 /**
- * Returns the day of an instant in a time zone.
+ * Returns the calendar day of an instant in a time zone, `YYYY-MM-DD`.
  *
  * @param timeZone an IANA name; a name that the browser does not know counts as UTC
  */
@@ -94,7 +94,7 @@ export function countIntervals({ from, to }: Days, by: Interval): number {
   return number(last) - number(first) + 1
 }
 
-/** Returns whether the API answers a period in intervals of this length. */
+/** Returns whether a period has few enough intervals of this length for the API. */
 export const isIntervalAllowed = (days: Days, by: Interval): boolean => countIntervals(days, by) <= maxIntervals
 
 /** Returns the default interval of a period: the shortest of day and month with at most 62 intervals. */

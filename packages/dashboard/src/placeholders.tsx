@@ -1,10 +1,10 @@
 // Placeholders for data that is loading, does not exist or could not be read.
 import type { Answer } from './use-answer.ts'
 
-/** Shows that there is no data. */
+/** Shows a sentence in place of missing data. */
 export const Empty = ({ text }: { text: string }) => <p class="empty">{text}</p>
 
-/** Replaces a plot that would be empty. */
+/** A sentence that replaces a plot without data. */
 export const NothingToPlot = ({ title, text }: { title: string; text: string }) => (
   <figure class="plot-card card" aria-label={title}>
     <h2>{title}</h2>

@@ -12,7 +12,7 @@ interface SearchInputProps {
 /** The search begins when no key was pressed for this time, in milliseconds. */
 const typingPause = 300
 
-/** The field of a search. */
+/** The input field of a search, which reports the text after a short pause. */
 export function SearchInput({ text, onSearch, ...attributes }: SearchInputProps) {
   const [typed, setTyped] = useState(text)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

@@ -99,7 +99,7 @@ function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
   useEffect(() => {
     if (single) setOpened(before => new Set([...before, single]))
   }, [single])
-  // Loads the missing children of an open tenant, even when the choice of a descendant has opened it.
+  // Loads the missing children of an open tenant, even when the tenant was opened by a choice of its descendant.
   useEffect(() => {
     if (complete || !started) return
     for (const id of opened) if (!tenants.loaded.has(id)) tenants.loadChildren(id)

@@ -2,7 +2,6 @@
 import type { DashboardTenantFragment } from './operations.ts'
 import { foldCase, searchWords } from './search-words.ts'
 
-/** A tenant in the tree. */
 export interface TreeTenant {
   /** The numeric id. */
   id: string
@@ -22,13 +21,13 @@ export const toTreeTenant = ({ databaseId, parentId, name, timeZone }: Dashboard
   timeZone,
 })
 
-/** Returns the known ancestors of a tenant, root first. */
+/** Returns the loaded ancestors of a tenant, beginning with the root. */
 export function listAncestors(tenants: TenantMap, id: string): TreeTenant[] {
   const above: TreeTenant[] = []
   const visited = new Set([id])
   for (let parentId = tenants.get(id)?.parentId; parentId; parentId = tenants.get(parentId)?.parentId) {
     const parent = tenants.get(parentId)
-    // A tree with a cycle has no root.
+    // Stops at a cycle, in which no tenant is a root.
     if (!parent || visited.has(parentId)) break
     visited.add(parentId)
     above.unshift(parent)

@@ -4,7 +4,7 @@ import { LiveContext } from './live.ts'
 import type { Operation } from './operation.ts'
 import { useWindowEvent } from './use-view.ts'
 
-/** The current answer to an operation. */
+/** The current answer to an operation, with the state of its request. */
 export interface Answer<Data, Variables> {
   /**
    * The latest data; during a request, the data of the previous request. When a request fails, only data of the same
@@ -63,7 +63,7 @@ export function useAnswer<Data, Variables>(
   wanted.current = variables
   const key = keyOf(variables)
   const live = useContext(LiveContext)
-  // The effect depends on the key, because the variables are a new object at each render.
+  // The effect depends on the key, because each render creates a new object for the variables.
   useEffect(() => {
     const { current } = wanted
     if (current === null) return

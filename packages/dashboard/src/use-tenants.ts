@@ -9,7 +9,9 @@ export const maxSearched = 5000
 /** The loaded tenants of the token, and the functions that load more tenants. */
 export type Tenants = ReturnType<typeof useTenants>
 
-/** Loads the tenants of the token: the first hundred in one request, which is enough for most tokens. */
+/**
+ * Loads the first hundred tenants of the token, which is enough for most tokens, and returns functions that load more.
+ */
 export function useTenants(request: SendOperation) {
   const [known, setKnown] = useState<TenantMap>(new Map())
   // True after the first request, even if it failed.

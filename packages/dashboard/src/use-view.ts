@@ -15,7 +15,7 @@ export function useView(): { view: View; go: Go } {
   return shown
 }
 
-/** Calls a function for each event of the window. */
+/** Calls a function for each event of the window with this name, until the component is removed. */
 export function useWindowEvent(name: 'popstate' | 'online' | 'offline', react: () => void): void {
   useEffect(() => {
     addEventListener(name, react)
@@ -23,7 +23,7 @@ export function useWindowEvent(name: 'popstate' | 'online' | 'offline', react: (
   }, [react])
 }
 
-/** Shows the page with another query string. */
+/** A function that shows the page with another query string. */
 export type Show = (search: string, how: 'push' | 'replace') => void
 
 /** Returns the current query string of the page, and the function that changes it. */

@@ -5,7 +5,7 @@ import { type Change, type Go, hrefOf } from './view.ts'
 interface ViewLinkProps {
   /** The difference between the current view and the target view of the link. */
   change: Change
-  /** True when the link leads to the view that is shown. */
+  /** True when the link leads to the current view. */
   current?: boolean
   /** The id of a part of the page that gets the focus and is scrolled into view. */
   reveals?: string

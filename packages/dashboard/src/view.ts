@@ -159,7 +159,7 @@ export function hrefOf(view: View, change: Change = {}): string {
     query.set('to', next.to)
   }
   const otherPeriod = next.period !== view.period || typed
-  // An interval that was chosen for one period does not apply to another period.
+  // Keeps the chosen interval only for the same period, because the interval may not fit another period.
   if (change.by || (!otherPeriod && view.by !== defaultInterval(view))) query.set('by', next.by.toLowerCase())
   if (next.comparison !== defaultComparison) query.set('compare', next.comparison)
   if (next.timeZone) query.set('zone', next.timeZone)

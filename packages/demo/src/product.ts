@@ -63,7 +63,7 @@ export function randomProductRow(random: Random, seller: Seller, productCount: n
 /** Caches products, because many vouchers have the same product. */
 const productCache = new LRUCache<number, DemoProduct>({ max: 16_384, memoMethod: makeProduct })
 
-/** Returns a product of the demo data. @param row its row number, from 0 */
+/** Returns a product of the demo data, from the cache if possible. @param row the row number of the product, from 0 */
 export const productAt = (row: number): DemoProduct => productCache.memo(row)
 
 function makeProduct(row: number): DemoProduct {

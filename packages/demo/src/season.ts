@@ -20,7 +20,7 @@ const dayOfDate = (year: number, month: number, date: number): Day =>
 /** Returns the day of the week; 0 is Sunday. 1970-01-01 was a Thursday. */
 const weekdayOf = (day: Day) => (day + 4) % 7
 
-/** Returns the first day of a weekday on or after a day. */
+/** Returns the first day on or after a day that is a given weekday. */
 const nextWeekday = (day: Day, weekday: number): Day => day + ((weekday - weekdayOf(day) + 7) % 7)
 
 /** Returns Easter Sunday (the algorithm of Meeus, Jones and Butcher). */
@@ -105,7 +105,7 @@ function minutesAhead(timeZone: string, day: Day): number {
  * Returns the instant of a random purchase, at the latest one hour before the end of the last day (UTC), so that events
  * shortly after the purchase are on the same day.
  *
- * @param today the day of the demo data: purchases end before it
+ * @param today the day of the demo data; all purchases are before this day
  */
 export function randomPurchase(random: Random, seller: Seller, today: Day): Microseconds {
   const sums = demandSumsOf(seller.country, today)

@@ -1,7 +1,6 @@
 import { type DemoTenant, tenants } from './data/tenants.ts'
 import type { Row } from './row.ts'
 
-/** A tenant of the demo data, with its id. */
 export interface Seller extends DemoTenant {
   id: number
 }

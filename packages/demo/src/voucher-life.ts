@@ -117,7 +117,7 @@ function redeemOn(
   return { ...issued, redemptionStatus: 'part_redeemed', left }
 }
 
-/** Returns the last valid day by the product's terms, or null when the voucher does not expire. */
+/** Returns the last valid day of a voucher according to its product; null when the voucher does not expire. */
 function lastValidDay({ validityType, validityMonths }: DemoProduct, from: Day): Day | null {
   if (validityMonths !== null) return addMonths(from, validityMonths)
   return validityType === 'end_of_next_year' ? endOfNextYear(from) : null

@@ -103,7 +103,10 @@ function voucherRow(row: number, today: Day, productCount: number, soldAt?: Micr
   }
 }
 
-/** Sells a product, or one of its variants. `worth` is the initial balance, null for experiences without a balance. */
+/**
+ * Chooses a variant of the product, if it has variants, and returns the values that a voucher copies. `worth` is the
+ * initial balance, null for experiences without a balance.
+ */
 function sellOne(product: DemoProduct, random: Random) {
   const variant = product.variants.length > 0 ? random.pick(product.variants) : null
   const { id, slug, price, salePrice } = variant ?? product

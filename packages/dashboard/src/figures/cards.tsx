@@ -127,7 +127,7 @@ interface CardProps {
   name: string
   value: string
   detail: ComponentChildren
-  /** The text at the bottom: the change, or a remark. */
+  /** The text at the bottom of the card: the change against the compared days, or another note. */
   note: ComponentChildren
 }
 

@@ -1,4 +1,4 @@
-// Shows all currencies of a view.
+// Shows the amounts of a view in all its currencies.
 import { formatDays, formatMoney, formatNumberOf } from '../format.ts'
 import { useView } from '../use-view.ts'
 import type { View } from '../view.ts'

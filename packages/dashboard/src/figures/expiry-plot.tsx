@@ -1,4 +1,4 @@
-// The outstanding balance by the months in which it expires.
+// A plot of the outstanding balance, with one bar per month of expiry.
 import { sum } from '../../../charts/src/bar-plot.tsx'
 import { addAmounts, formatDay, formatMoney, formatNumberOf, formatShortMoney } from '../format.ts'
 import { addDays, startOfMonth } from '../period.ts'
@@ -9,7 +9,7 @@ import { type Filters, outstandingFilters } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import { type Currency, describeVouchersWithoutBalance, type Outstanding } from './model.ts'
 
-/** The maximum number of months that are shown. */
+/** The maximum number of months in the plot. */
 const maxMonths = 36
 
 /** The number and the total balance of the vouchers that expire in one month. */
@@ -58,7 +58,7 @@ interface ExpiryPlotProps {
   today: string
 }
 
-/** The outstanding balance by its month of expiry. */
+/** Plots the outstanding balance by its month of expiry. */
 export function ExpiryPlot({ outstanding, currency, today }: ExpiryPlotProps) {
   const title = 'Outstanding balance, by month of expiry'
   if (!outstanding || outstanding.vouchers === 0)

@@ -1,4 +1,4 @@
-// The figures of a tenant and a period: cards, plots and tables.
+// Shows the figures of a tenant and a period as cards, plots and tables.
 import { useContext, useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
 import { formatDays, formatInstant } from '../format.ts'
@@ -17,7 +17,7 @@ import { TableSection } from './table-section.tsx'
 
 interface FiguresProps {
   request: SendOperation
-  /** The permissions of the token. The page requests only the data that they allow. */
+  /** The permissions of the token. The page requests only the data that these permissions allow. */
   permissions: readonly string[]
   /**
    * Called with the currencies of the figures, the most sold first, for the controls; null when there are no figures.
@@ -63,7 +63,7 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
     if (figures) live?.onFigures(figures.asOf)
   }, [live, figures])
 
-  // Without a connection this request fails, and the figures are shown with their time.
+  // Without a connection this request fails, and the page shows the older figures with their time.
   useWindowEvent('offline', answer.reload)
 
   if (answer.error && !figures) return <Failure answer={answer} what="The figures" />

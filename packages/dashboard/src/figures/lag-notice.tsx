@@ -12,7 +12,7 @@ type Timed = Pick<Answer<unknown, unknown>, 'answeredAt' | 'reload'>
 /**
  * Says that the figures are old, for example because no instance of the service runs the steps that update them.
  *
- * @param props.asOf the stamp of the last step: the figures have all changes up to it
+ * @param props.asOf the time up to which the figures include all changes
  * @param props.answer the answer with the figures; without a known `answeredAt` the notice is not shown
  */
 export function LagNotice({ asOf, answer: { answeredAt, reload } }: { asOf: string; answer: Timed }) {

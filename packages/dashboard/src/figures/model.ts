@@ -4,7 +4,6 @@ import { formatCount, formatDay, formatDays, formatMoney, nameCurrency } from '.
 import type { DashboardFiguresQuery } from '../operations.ts'
 import type { Days, Interval } from '../period.ts'
 
-/** The answer of `DashboardFigures` about a tenant. */
 type TenantFigures = NonNullable<DashboardFiguresQuery['tenant']>
 
 export type Figures = NonNullable<TenantFigures['figures']>
@@ -24,7 +23,7 @@ export type Sales = NonNullable<Figures['totals']>[number]
 /** The balances that are left on vouchers in one currency, with their months of expiry. */
 export type Outstanding = NonNullable<Figures['outstanding']>[number]
 
-/** The currency code of an amount; null for vouchers without a currency. */
+/** A currency code; null for vouchers without a currency. */
 export type Currency = string | null
 
 const noVouchers = { vouchers: 0, paid: 0 }
@@ -60,8 +59,8 @@ export const balanceIn = (figures: readonly Balance[], currency: Currency): Bala
   }
 
 /**
- * Returns the number of vouchers without a balance, and the amount paid for them, as text: `206 of them without a
- * balance, as for an experience (£20,583.00 paid)`.
+ * Returns a text with the number of vouchers without a balance, and the amount paid for these vouchers: `206 of them
+ * without a balance, as for an experience (£20,583.00 paid)`.
  *
  * @returns null when all vouchers have a balance
  */
@@ -77,7 +76,9 @@ export const describeVouchersWithoutBalance = ({
 export const withoutBalanceNote =
   'Vouchers without a balance pay for a service, for example an experience, and not for an amount of money.'
 
-/** Returns what is left on vouchers, as text: `£3,400.00 and €20.00 left, 5 unused without a balance`. */
+/**
+ * Returns a text with the balances that are left on vouchers: `£3,400.00 and €20.00 left, 5 unused without a balance`.
+ */
 export function describeRemaining(remaining: NonNullable<Figures['status']>[number]['remaining']): string {
   const amounts = remaining.flatMap(({ currency, balance }) => (balance > 0 ? [formatMoney(balance, currency)] : []))
   const without = sum(remaining.map(({ withoutBalance }) => withoutBalance.vouchers))

@@ -63,7 +63,7 @@ export function Plots({ figures, by, currency, products }: PlotsProps) {
   )
 }
 
-/** An interval with its sales. */
+/** The sales of one interval, for one bar. */
 interface Point {
   /** The first day of the interval. */
   from: string
@@ -82,7 +82,7 @@ interface PeriodPlotProps {
 
 const nameColumn: Column<Point> = { heading: 'Period', cell: ({ name }) => name, sortBy: ({ from }) => from }
 
-/** Plots the amounts paid for the vouchers sold, and their number, over time. */
+/** Plots the number of vouchers sold over time, and the amounts paid for these vouchers. */
 function SalesPlot({ points, currency, total }: PeriodPlotProps) {
   const title = 'Vouchers sold'
   const [most] = points.toSorted((one, other) => other.sales.paid - one.sales.paid)

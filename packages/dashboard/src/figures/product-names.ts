@@ -1,4 +1,4 @@
-// The names of products: their titles, and a suffix that distinguishes equal titles.
+// Gives products unique names: their titles, with a suffix for equal titles.
 import type { DashboardProductsQuery } from '../operations.ts'
 
 /** The maximum number of products in the table, which is the maximum that the API ranks. */

@@ -1,4 +1,4 @@
-// The shares of vouchers by status, and of the products that sold most.
+// Shows the shares of vouchers by status, and the products that sold most.
 import { formatCount, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { NothingToPlot } from '../placeholders.tsx'
 import { ShareList } from '../plots/share-list.tsx'

@@ -57,7 +57,7 @@ export function TableSection(props: TableSectionProps) {
         ))}
       {shown === 'tenants' && (
         <TenantTable
-          // Rows of another tenant or period must not stay below the heading of this tenant and period.
+          // The key removes the old rows, because rows of another tenant or period must not stay below the new heading.
           key={[view.tenant, view.from, view.to, view.timeZone, view.withDescendants].join(' ')}
           {...{ currency, request, figures }}
         />

@@ -43,7 +43,7 @@ interface TenantRow {
 interface TenantTableProps {
   currency: Currency
   request: SendOperation
-  /** The figures of the view. */
+  /** The figures that the cards show, for the total. */
   figures: Figures
 }
 

@@ -11,7 +11,7 @@ import { useWidth } from './use-width.ts'
 interface PlotPoint {
   /** The label of the point on the axis, which is shown only if there is space. */
   tick: string
-  /** The name and the values of the point in words: `November 2026: £1,204 of 31 vouchers`. */
+  /** The text with the name and the values of the point, such as `November 2026: £1,204 of 31 vouchers`. */
   description: string
   /** The filters that select the vouchers of the point; null or undefined when no filters select these vouchers. */
   filters?: Filters | null
@@ -30,7 +30,11 @@ interface PlotPanel {
   formatTick: (tick: number) => string
 }
 
-/** Returns the series of a panel. @param index the position of the panel from the top, from 0 */
+/**
+ * Returns the series of a panel: its values and, for shares, the rest.
+ *
+ * @param index the position of the panel from the top, from 0
+ */
 const seriesOf = ({ label, rest }: PlotPanel, index: number): Series[] => [
   { label, color: index === 0 ? 'plot-first' : 'plot-second' },
   ...(rest === undefined ? [] : [{ label: rest, color: 'plot-rest', hatched: true }]),

@@ -26,7 +26,7 @@ interface ShareListProps {
   shares: readonly Share[]
 }
 
-/** A table with a bar in each row. */
+/** Shows a table with a bar in each row. */
 export function ShareList({ id, title, summary, headings: [nameHeading, ...headings], shares }: ShareListProps) {
   return (
     <figure class="plot-card card" aria-labelledby={`${id}-title`}>

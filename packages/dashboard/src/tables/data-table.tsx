@@ -3,7 +3,6 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type CsvCell, toCsv } from '../csv.ts'
 
-/** A column of a table. */
 export interface Column<Row> {
   heading: string
   cell: (row: Row) => ComponentChildren
@@ -52,7 +51,7 @@ export function readSort(text: string | undefined): Sort | null {
 /** Returns the index of the column as text, with a leading `-` for a descending order. */
 export const formatSort = ({ column, descending }: Sort): string => `${descending ? '-' : ''}${column}`
 
-/** Rows, and the currency of their amounts. */
+/** Rows whose amounts have one currency. */
 interface CsvPart<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
@@ -71,11 +70,9 @@ export function tableCsv<Row>(...parts: readonly [CsvPart<Row>, ...CsvPart<Row>[
   return toCsv(headings.toSpliced(1, 0, 'Currency'), parts.flatMap(cellsOf))
 }
 
-/** A table and its rows. */
 export interface DataTableProps<Row> {
   /** The name of the table for screen readers. */
   label: string
-  /** A CSS class of the table. */
   class?: string
   /** The cells of the first column are the headings of the rows. */
   columns: readonly Column<Row>[]

@@ -1,11 +1,10 @@
-// Downloads a list as a CSV file: reads all its pages, one after another.
+// Downloads a list as a CSV file, from all its pages, which are read one after another.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api.ts'
 import { downloadCsv } from '../csv.ts'
 import { type Count, formatCount, formatCountOf, formatNumberOf } from '../format.ts'
 import type { PageInfo } from './pager.tsx'
 
-/** A page of a list. */
 interface Page<Row> {
   nodes: readonly Row[]
   pageInfo: Pick<PageInfo, 'hasNextPage' | 'endCursor'>
@@ -20,7 +19,7 @@ interface ListDownloadProps<Row> {
   toCsv: (rows: readonly Row[]) => string
   /** The number of rows; null while the rows are being counted. */
   total: Count | null
-  /** The maximum number of rows of one file. */
+  /** The maximum number of rows in one file. */
   most: number
   /** The noun for a row, in the singular. */
   noun: string

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Params } from '../view.ts'
 
-/** The position of a page in its list. */
+/** The cursors of a page, and whether other pages exist. */
 export interface PageInfo {
   hasNextPage: boolean
   hasPreviousPage: boolean
@@ -28,7 +28,7 @@ export function useFirstPage(isMissing: boolean, { after, before }: Params, onPa
   }, [isLost])
 }
 
-/** Returns whether a page is only a part of its list. */
+/** Returns whether the list has pages before or after this page. */
 export const hasOtherPages = ({ hasNextPage, hasPreviousPage }: PageInfo): boolean => hasNextPage || hasPreviousPage
 
 interface PagerProps {

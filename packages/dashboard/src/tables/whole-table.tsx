@@ -13,11 +13,11 @@ interface WholeTableProps<Row> {
   note: ComponentChildren
   columns: readonly Column<Row>[]
   rows: readonly Row[]
-  /** The total of all rows. */
+  /** The row with the total of all rows. */
   foot?: Row | null
   /** The sentence that replaces a table without rows. */
   empty: string
-  /** Writes rows as a CSV file. */
+  /** Returns rows as the text of a CSV file. */
   toCsv: (rows: readonly Row[]) => string
   /** The first part of the name of the CSV file. */
   file: string

@@ -48,8 +48,8 @@ export function Customers({ request, text }: { request: SendOperation; text: str
 }
 
 /**
- * Says that no customer was found, or that there may be more. The API limits the number of records that it reads for a
- * page.
+ * Says that no customer was found, or that there may be more. A page can be empty although more customers match,
+ * because the API limits the number of records that it reads per page.
  */
 function describeRest(count: number, hasNextPage: boolean): string {
   if (hasNextPage)

@@ -1,7 +1,6 @@
 import { formatDay, formatMoney } from '../format.ts'
 import type { ShownVoucher } from './voucher.ts'
 
-/** The fields that the sentence depends on. */
 type Described = Pick<
   ShownVoucher,
   'status' | 'currency' | 'initialBalance' | 'currentBalance' | 'dateValidStart' | 'dateValidEnd' | 'isMonetary'

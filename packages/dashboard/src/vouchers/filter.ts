@@ -23,8 +23,8 @@ export const noFilters: Params = Object.fromEntries(filterNames.map(name => [nam
 const soldStatusFilter = { status: statuses.filter(status => status !== 'VOID').join() }
 
 /**
- * Returns the filters of the vouchers that a figure counts as sold; null without a currency, because no filter finds
- * such vouchers.
+ * Returns the filters that select the vouchers sold; null when `currency` is null, because no filter finds vouchers
+ * without a currency.
  *
  * @param days the days of purchase; with null, the filters always use the current period and currency of the view
  */
@@ -36,7 +36,7 @@ export const soldFilters = (days: Days | null, currency: string | null): Filters
         ...(days ? { 'bought-from': days.from, 'bought-to': days.to, in: currency } : { of: 'view' }),
       }
 
-/** Returns the filters of the vouchers that are outstanding in a currency; null for vouchers without a currency. */
+/** Returns the filters that select the outstanding vouchers in a currency; null when `currency` is null. */
 export const outstandingFilters = (currency: string | null): Filters | null =>
   currency === null ? null : { status: 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID', in: currency }
 
@@ -44,7 +44,7 @@ export const outstandingFilters = (currency: string | null): Filters | null =>
 export const resolveFilters = (params: Params, { from, to }: Days, currency: string | null): Params =>
   params.of === 'view' ? { ...params, 'bought-from': from, 'bought-to': to, in: currency ?? '' } : params
 
-/** The sortable columns of vouchers, by their names in the URL. */
+/** The sort field of the API for each name of a sortable column in the URL. */
 const orderFields = {
   balance: 'BALANCE',
   purchased: 'PURCHASED_AT',

@@ -6,7 +6,6 @@ import { SearchInput } from '../search-input.tsx'
 import type { Params } from '../view.ts'
 import { type FilterName, readAmount, readCurrency, readStatuses } from './filter.ts'
 
-/** A product that the filter offers. */
 export interface ProductChoice {
   id: string
   name: string

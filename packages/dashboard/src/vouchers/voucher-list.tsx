@@ -1,4 +1,4 @@
-// The purchased vouchers of the view: filtered, sorted and paged by the API.
+// The list of the purchased vouchers of the view. The API filters, sorts and pages the vouchers.
 import type { SendOperation } from '../api.ts'
 import { badgeClassOf, nameStatus } from '../figures/status-words.ts'
 import { formatCountOf, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
@@ -31,7 +31,7 @@ interface VoucherListProps {
   currencies: readonly string[]
   /** The products that the filter offers. */
   products: readonly ProductChoice[]
-  /** The permissions of the token, which decide the fields of a text search. */
+  /** The permissions of the token, which decide the fields in which a text is searched. */
   permissions: readonly string[]
 }
 
@@ -103,7 +103,10 @@ export function VoucherList(props: VoucherListProps) {
   )
 }
 
-/** Returns the reason why a page has no vouchers. The API limits the number of records that it reads for a page. */
+/**
+ * Returns the reason why a page has no vouchers. A page can be empty although more vouchers match, because the API
+ * limits the number of records that it reads per page.
+ */
 function nothingFound(isFiltered: boolean, { hasNextPage, hasPreviousPage }: PageInfo): string {
   if (hasNextPage || hasPreviousPage) return 'No voucher of this page matches these filters. Other pages may have some.'
   return isFiltered ? 'No voucher matches these filters.' : 'There are no vouchers here yet.'
@@ -113,7 +116,7 @@ interface VouchersProps {
   /** The time zone of the days of purchase. */
   timeZone: string
   vouchers: readonly ListedVoucher[]
-  /** The fields in which the searched text occurs, by the ids of the vouchers. */
+  /** For each id of a voucher, the fields in which the searched text occurs. */
   matches: ReadonlyMap<string, VoucherMatch>
   search: string
   /** True while another page is being loaded. */

@@ -3,7 +3,6 @@ import type { DashboardVoucherQuery, DashboardVouchersQuery } from '../operation
 
 type VoucherPage = NonNullable<NonNullable<DashboardVouchersQuery['tenant']>['purchasedVouchers']>
 
-/** A voucher of the list. */
 export type ListedVoucher = VoucherPage['nodes'][number]
 
 /** The fields of a voucher in which the words of a search occur. */

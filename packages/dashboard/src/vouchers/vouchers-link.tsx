@@ -8,7 +8,7 @@ import { type Filters, noFilters } from './filter.ts'
 /** The id of the section with the tables. */
 export const tablesId = 'tables'
 
-/** Returns the change of the view that shows the vouchers that match the filters. */
+/** Returns the change of the view that opens the list of vouchers with these filters. */
 const createChange = (filters: Filters): Change => ({
   voucher: null,
   params: { ...noFilters, table: 'vouchers', ...filters },
@@ -25,7 +25,7 @@ export interface VouchersTarget {
   change?: Change
 }
 
-/** A link to the vouchers that a figure counts. */
+/** A link to the vouchers that a figure counts; plain text when no filters select these vouchers. */
 export const VouchersLink = ({ filters, change, children }: VouchersTarget & { children: ComponentChildren }) =>
   filters === null ? (
     children

@@ -1,4 +1,4 @@
-/** The texts of the catalogue. */
+/** The texts of the demo catalogue, in each language. */
 const experienceCategories = ['dining', 'spa', 'stay'] as const
 
 /** The slugs of the categories of experiences. */

@@ -14,7 +14,7 @@ export const hours = [3, 2, 1, 1, 1, 2, 5, 12, 22, 32, 38, 44, 50, 44, 38, 36, 3
 
 /** By how much a feast increases the sales of the days before it; 1 doubles the sales of the last days. */
 interface Feasts {
-  /** The factor of the five weeks before 24 December. */
+  /** The factor of Christmas, for the five weeks before 25 December. */
   christmas: number
   /** The Friday of the fourth week of November, and the three days after it. */
   blackFriday: number
