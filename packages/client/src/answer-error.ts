@@ -2,7 +2,7 @@
 import { VoucherGatewayError } from './error.ts'
 import { isObject, parseJson } from './json.ts'
 
-/** An answer with its whole body. */
+/** An answer whose body has arrived completely. */
 export interface Answer {
   body: unknown
   requestId: string
@@ -25,7 +25,7 @@ export function errorOf(status: number, text: string, headers: Headers, requestI
     status,
     fieldErrors,
     requestId,
-    retryAfter: secondsIn(headers, 'retry-after'),
+    retryAfter: readSeconds(headers, 'retry-after'),
   })
 }
 
@@ -35,13 +35,13 @@ export function errorOf(status: number, text: string, headers: Headers, requestI
 function graphqlErrorOf(error: unknown, status: number, headers: Headers, requestId: string) {
   const { message, extensions } = isObject(error) ? error : {}
   const { code, errors } = isObject(extensions) ? extensions : {}
-  const reset = code === 'RATE_LIMITED' ? secondsIn(headers, 'ratelimit-reset') : undefined
+  const reset = code === 'RATE_LIMITED' ? readSeconds(headers, 'ratelimit-reset') : undefined
   return new VoucherGatewayError(typeof message === 'string' ? message : 'The GraphQL request failed.', {
     status,
     code: typeof code === 'string' ? code : undefined,
     fieldErrors: toFieldErrors(errors),
     requestId,
-    retryAfter: secondsIn(headers, 'retry-after') ?? reset,
+    retryAfter: readSeconds(headers, 'retry-after') ?? reset,
   })
 }
 
@@ -59,11 +59,11 @@ function toFieldErrors(value: unknown): Record<string, string[]> | undefined {
 }
 
 /**
- * Reads a header that holds seconds. A proxy may send fractions, or a date in Retry-After (RFC 9110 §10.2.3).
+ * Returns the number of seconds in a header. A proxy may send fractions, or a date in Retry-After (RFC 9110 §10.2.3).
  *
  * @returns undefined for any other text, which `Date.parse` may read as a time: `-5`, or `0, 120` of two proxies
  */
-function secondsIn(headers: Headers, name: string): number | undefined {
+function readSeconds(headers: Headers, name: string): number | undefined {
   const text = headers.get(name)
   if (text && /^\d+(\.\d+)?$/.test(text)) return Number(text)
   const seconds = text?.endsWith(' GMT') ? (Date.parse(text) - Date.now()) / 1000 : Number.NaN

@@ -5,7 +5,6 @@ import { isObject, parseJson } from './json.ts'
 import { type Page, RecordList } from './list.ts'
 import { type CallOptions, type GatewayRequest, requireBounded, type Transport } from './transport.ts'
 
-/** Options of a call for an export. */
 export interface ExportOptions extends CallOptions {
   /** The `nextCursor` of a chunk: the export continues after this chunk. */
   cursor?: string | undefined
@@ -18,7 +17,7 @@ const endLine = object({ count: countCheck })
 /**
  * Creates an export. When the connection breaks, a new request continues from the last cursor that arrived.
  *
- * @param check the check of a record
+ * @param check checks one record
  */
 export function readExport<T>(
   transport: Transport,
@@ -77,7 +76,7 @@ async function* readChunks<T>(
         records = []
         length = rest.length
       } else if (isObject(line) && line.end === true) {
-        if (parse(endLine, line, requestId, 'line').count !== count) throw incomplete(requestId)
+        if (parse(endLine, line, requestId, 'line').count !== count) throw incompleteError(requestId)
         yield { records, nextCursor: null, serverTime }
         return
       } else {
@@ -86,10 +85,10 @@ async function* readChunks<T>(
       }
     }
   }
-  throw incomplete(requestId)
+  throw incompleteError(requestId)
 }
 
-const incomplete = (requestId: string) =>
+const incompleteError = (requestId: string) =>
   new VoucherGatewayError('The export ended without its last line. Continue it from its last cursor.', {
     code: 'EXPORT_INCOMPLETE',
     requestId,

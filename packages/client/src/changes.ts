@@ -7,7 +7,6 @@ import { toInstant } from './list.ts'
 import { type TenantListName, tenantListNames } from './reads.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Options of a call for changes. */
 export interface ChangeOptions extends CallOptions {
   /**
    * Returns only changes after this time. Pass the `serverTime` of the previous answer with all its digits. Default:
@@ -44,7 +43,7 @@ export interface ListChanges {
   rate: { remaining: number; resetsIn: number } | null
 }
 
-const response = object({
+const responseCheck = object({
   data: object({
     changes: object({
       lists: array(object({ tenantId: id, list: text, since: instant })),
@@ -57,16 +56,18 @@ const response = object({
 })
 
 /** Returns the name of a list in GraphQL. */
-export const nameInGraphql = (list: ListChange['list']): string => list.replace('-', '_').toUpperCase()
+export const toGraphqlName = (list: ListChange['list']): string => list.replace('-', '_').toUpperCase()
 
 /** The lists that this version of the client knows. The key is the name of the list in GraphQL. */
-const names = new Map((['tenants', ...tenantListNames] as const).map(name => [nameInGraphql(name), name] as const))
+const namesByGraphqlName = new Map(
+  (['tenants', ...tenantListNames] as const).map(name => [toGraphqlName(name), name] as const),
+)
 
 /** Returns the changes of an answer, without lists that this version does not know. @throws VoucherGatewayError */
 export function parseChanges({ body, requestId }: Pick<Answer, 'body' | 'requestId'>) {
-  const { lists: found, ...changes } = parse(response, body, requestId).data.changes
+  const { lists: found, ...changes } = parse(responseCheck, body, requestId).data.changes
   const lists = found.flatMap(({ tenantId, list: name, since }): ListChange[] => {
-    const list = names.get(name)
+    const list = namesByGraphqlName.get(name)
     return list ? [{ tenantId, list, since }] : []
   })
   return { ...changes, lists }

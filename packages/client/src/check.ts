@@ -13,39 +13,39 @@ export interface Check<T> {
 
 type Fields<T> = { [Key in keyof T]-?: undefined extends T[Key] ? Check<T[Key] | undefined> : Check<T[Key]> }
 
-const value =
+const createCheck =
   <T>(isRight: (value: unknown) => boolean, problem: string): Check<T> =>
   each =>
     isRight(each) ? null : ` is ${problem}`
 
 /** Accepts an id: a positive integer that a JavaScript number represents exactly. */
-export const id = value<number>(each => Number.isSafeInteger(each) && Number(each) > 0, 'not an id')
+export const id = createCheck<number>(each => Number.isSafeInteger(each) && Number(each) > 0, 'not an id')
 /** Accepts a whole number from 0 up. */
-export const count = value<number>(each => Number.isSafeInteger(each) && Number(each) >= 0, 'not a count')
+export const count = createCheck<number>(each => Number.isSafeInteger(each) && Number(each) >= 0, 'not a count')
 /** A whole number. */
-export const integer = value<number>(Number.isSafeInteger, 'not a whole number')
+export const integer = createCheck<number>(Number.isSafeInteger, 'not a whole number')
 /** Accepts a finite number. `JSON.parse` reads `1e999` as Infinity, which this check rejects. */
-export const number = value<number>(Number.isFinite, 'not a number')
+export const number = createCheck<number>(Number.isFinite, 'not a number')
 /** True or false. */
-export const boolean = value<boolean>(each => typeof each === 'boolean', 'neither true nor false')
+export const boolean = createCheck<boolean>(each => typeof each === 'boolean', 'neither true nor false')
 /** A text. */
-export const text = value<string>(each => typeof each === 'string', 'not a text')
+export const text = createCheck<string>(each => typeof each === 'string', 'not a text')
 /**
  * Accepts a cursor. Rejects an empty cursor, because the service would return the first page again, and NUL or half a
  * surrogate pair, because UTF-8 or PostgreSQL cannot hold them.
  */
-export const cursor = value<string>(
+export const cursor = createCheck<string>(
   each => typeof each === 'string' && /^[^\0\p{Surrogate}]+$/u.test(each),
   'not a cursor',
 )
 /** A day, `2026-01-31`. */
-export const day = value<string>(each => typeof each === 'string' && isDay(each), 'not a date')
+export const day = createCheck<string>(each => typeof each === 'string' && isDay(each), 'not a date')
 /** Accepts an instant in UTC, such as `2026-01-31T09:30:00.123456Z`. */
-export const instant = value<string>(each => typeof each === 'string' && isInstant(each), 'not an instant')
+export const instant = createCheck<string>(each => typeof each === 'string' && isInstant(each), 'not an instant')
 
 /** Creates a check that accepts only the given texts. */
 export const oneOf = <T extends string>(...texts: readonly T[]): Check<T> =>
-  value(each => texts.some(one => one === each), `none of ${texts.join(', ')}`)
+  createCheck(each => texts.some(one => one === each), `none of ${texts.join(', ')}`)
 
 /** Creates a check that also accepts null. */
 export const nullable =
@@ -73,7 +73,7 @@ export const array =
 
 /** Creates an object in which every given name has the same check. */
 export const each = <T, Name extends string>(check: Check<T>, ...names: Name[]) =>
-  // The keys of the object are these names.
+  // The cast is safe, because the keys of the object are exactly these names.
   Object.fromEntries(names.map(name => [name, check])) as Record<Name, Check<T>>
 
 /**
@@ -110,9 +110,9 @@ export function parse<T>(check: Check<T>, value: unknown, requestId: string, pla
 }
 
 const month = '(?:0[1-9]|1[0-2])'
-const time = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?Z'
+const timePattern = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?Z'
 const dayForm = new RegExp(`^(?!0000)\\d{4}-${month}-(?:0[1-9]|[12]\\d|3[01])$`)
-const instantForm = new RegExp(`^(?!0000)\\d{4}-${month}-(?:0[1-9]|[12]\\d|3[01])T${time}$`)
+const instantForm = new RegExp(`^(?!0000)\\d{4}-${month}-(?:0[1-9]|[12]\\d|3[01])T${timePattern}$`)
 
 const isDay = (text: string) => dayForm.test(text) && isInMonth(text)
 

@@ -35,7 +35,7 @@ export type ErrorCode =
  * Bodies of v1 have no error code, so the code depends on the status. 502 and 504 come from proxies in front of the
  * service.
  */
-const codes: Record<number, ErrorCode> = {
+const codesByStatus: Record<number, ErrorCode> = {
   400: 'BAD_USER_INPUT',
   401: 'UNAUTHENTICATED',
   403: 'FORBIDDEN',
@@ -97,7 +97,7 @@ export class VoucherGatewayError extends Error {
       details.cause === undefined ? undefined : { cause: details.cause },
     )
     this.status = details.status
-    this.code = details.code ?? codes[details.status ?? 0] ?? 'INVALID_RESPONSE'
+    this.code = details.code ?? codesByStatus[details.status ?? 0] ?? 'INVALID_RESPONSE'
     this.fieldErrors = details.fieldErrors ?? {}
     this.requestId = details.requestId
     this.retryAfter = details.retryAfter

@@ -14,7 +14,7 @@ export interface TrustedDocument {
 }
 
 /**
- * Runs a query. A service of another version may not know the id: it gets the text.
+ * Runs a query. When the service does not know the id of the document, sends the text.
  *
  * @throws VoucherGatewayError with the first error of the response
  */

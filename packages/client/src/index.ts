@@ -31,7 +31,7 @@ export type VoucherIdentifier =
   | { qrToken: string; voucherReference?: undefined }
 
 /**
- * A client of one service with one token.
+ * A client that calls one service with one token.
  *
  * Every call waits when the rate limit is exceeded, and tries again when the service is unavailable. Reads are also
  * repeated when the connection breaks. After `maxAttempts` attempts a call throws a `VoucherGatewayError`.

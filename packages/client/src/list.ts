@@ -29,7 +29,7 @@ export class RecordList<T, P extends Page<T> = Page<T>> implements AsyncIterable
   readonly #read: () => AsyncIterable<P>
   #serverTime: string | undefined
 
-  /** @param read reads the pages, from the first page on */
+  /** @param read reads the pages, beginning with the first page */
   constructor(read: () => AsyncIterable<P>) {
     this.#read = read
   }

@@ -8,7 +8,11 @@ export async function readRecord<T>(transport: Transport, request: GatewayReques
   return parse(object<{ data: T }>({ data: check }), body, requestId).data
 }
 
-/** Returns an id as a part of a path. @throws TypeError when code without types passes another value, such as `..` */
+/**
+ * Returns an id as a segment of a path.
+ *
+ * @throws TypeError when JavaScript code passes another value, such as `..`
+ */
 export function pathId(value: number): string {
   if (Number.isSafeInteger(value) && value > 0) return String(value)
   throw new TypeError('An id must be a positive whole number, for example 7.')

@@ -7,7 +7,7 @@ import { type ListOptions, type Page, RecordList, toInstant } from './list.ts'
 import { type TenantListName, tenantListNames, tenantLists } from './reads.ts'
 import type { Transport } from './transport.ts'
 
-/** The lists that a record can leave. */
+/** The values of `resource`, which name the list that a record has left. */
 export type RemovalResource = 'TENANT' | (typeof tenantLists)[TenantListName]['removal']
 
 const resources = [...tenantListNames.map(name => tenantLists[name].removal), 'TENANT'] as const
@@ -29,7 +29,7 @@ export interface RemovalPage extends Page<Removal> {
    * the start of a full pass.
    */
   epoch: number
-  /** Identifies the service. It is the same at each of the service's addresses. */
+  /** Identifies the service. The id is the same at all addresses of the service. */
   serviceId: string
   /**
    * The earliest valid `updatedSince`; null when the service has never purged a removal, so that every time is valid.
@@ -44,7 +44,7 @@ const removal = object<Removal>({
   removedAt: instant,
 })
 
-const page: Check<RemovalPage> = object({
+const pageCheck: Check<RemovalPage> = object({
   records: array(removal),
   nextCursor: nullable(cursor),
   serverTime: instant,
@@ -53,7 +53,7 @@ const page: Check<RemovalPage> = object({
   removalsCompleteSince: nullable(instant),
 })
 
-const response = object({ data: object({ tenant: object({ removals: page }) }) })
+const responseCheck = object({ data: object({ tenant: object({ removals: pageCheck }) }) })
 
 /** Options of a call for removals. */
 export interface RemovalOptions extends ListOptions {
@@ -72,7 +72,7 @@ export function createRemovalList(
     for (let after: string | null | undefined = from; after !== null; ) {
       const variables = { tenant, since: toInstant(updatedSince), after, resources, first }
       const { body, requestId } = await runQuery(transport, Removals, variables, { signal })
-      const page = parse(response, body, requestId).data.tenant.removals
+      const page = parse(responseCheck, body, requestId).data.tenant.removals
       after = page.nextCursor
       yield page
     }

@@ -4,7 +4,7 @@ import { VoucherGatewayError } from './error.ts'
 import { parseJson } from './json.ts'
 import { pause } from './pause.ts'
 
-/** The address of a service, and the rules for its requests. */
+/** The address and the token of a service, and the limits for its requests. */
 export interface ClientOptions {
   /** The address of the service, for example `https://vouchers.example.com`; the address of v1 also works. */
   url: string | URL
@@ -27,7 +27,7 @@ export interface ClientOptions {
    * throws the error.
    */
   maxWaitMs?: number
-  /** Called before each wait, for example to log it; `ms` is its length. */
+  /** Called before each wait, for example to log the wait; `ms` is the length of the wait. */
   onWait?: (error: VoucherGatewayError, ms: number) => void
   /** Sends the requests; default: the global `fetch`. */
   fetch?: typeof fetch
@@ -39,7 +39,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
-/** A request, before it is sent. */
+/** The parts of a request, from which `Transport` builds the HTTP request. */
 export interface GatewayRequest extends CallOptions {
   /** The path below the address of the service. */
   path: string
@@ -85,9 +85,9 @@ export function requireBounded(length: number, requestId: string): void {
 }
 
 /** Matches the host names and addresses of this machine. */
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+const loopbackHosts = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Sends the requests of one client. */
+/** Sends the requests of one client, with its token, timeouts and attempts. */
 export class Transport {
   readonly #base: string
   readonly #options: Required<ClientOptions>
@@ -109,13 +109,13 @@ export class Transport {
     if (!/^https?:$/.test(protocol)) {
       throw new TypeError(`${url} is not the address of a service: it must begin with https:// or http://.`)
     }
-    if (protocol === 'http:' && !allowHttp && !loopback.test(hostname)) {
+    if (protocol === 'http:' && !allowHttp && !loopbackHosts.test(hostname)) {
       throw new TypeError(
         `${origin} would get the token unencrypted. Use https://, or set allowHttp for a network that you trust.`,
       )
     }
     this.#base = origin + pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/external(\/v1)?$/, '')
-    // The `fetch` of a browser throws when it is called as a method of another object.
+    // Wraps `fetch`, because the `fetch` of a browser throws when it is called as a method of another object.
     const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
     this.#options = { url, token, allowHttp, maxAttempts, timeoutMs, maxWaitMs, onWait, fetch }
   }

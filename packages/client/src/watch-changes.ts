@@ -3,7 +3,7 @@
  * position.
  */
 import { throwFirstError } from './answer-error.ts'
-import { type ChangeOptions, type ListChange, type ListChanges, nameInGraphql, parseChanges } from './changes.ts'
+import { type ChangeOptions, type ListChange, type ListChanges, parseChanges, toGraphqlName } from './changes.ts'
 import { WatchChanges } from './documents.ts'
 import { VoucherGatewayError } from './error.ts'
 import { readEvents } from './event-stream.ts'
@@ -11,7 +11,6 @@ import { isUnknownDocument } from './graphql.ts'
 import { toInstant } from './list.ts'
 import type { Transport } from './transport.ts'
 
-/** Options of a call that watches changes. */
 export interface WatchOptions extends ChangeOptions {
   /** Returns only these lists. Default: all lists that the token may read. */
   lists?: readonly ListChange['list'][] | undefined
@@ -25,7 +24,7 @@ export async function* watchChanges(
   let document: { documentId: string } | { query: string } = { documentId: WatchChanges.id }
   let after = toInstant(given)
   for (let failures = 1; !signal?.aborted; failures++) {
-    const variables = { after, tenants, lists: lists?.map(nameInGraphql) }
+    const variables = { after, tenants, lists: lists?.map(toGraphqlName) }
     const request = { path: '/graphql', body: { ...document, variables }, repeatable: true, isEndless: true, signal }
     // The service sends parts until `hasMore` is false. Only the last part's `serverTime` is a position, because a list
     // appears once, with its last change.

@@ -62,7 +62,7 @@ export async function verifyWebhook(
   signed.set(prefix)
   signed.set(body, prefix.length)
   if (!(await isSigned(signed, signatures, keys))) {
-    throw invalid(
+    throw invalidError(
       'No signature matches. Check the secret of the endpoint, and that the body is the bytes that arrived.',
     )
   }
@@ -71,7 +71,7 @@ export async function verifyWebhook(
   return event
 }
 
-const invalid = (message: string) => new VoucherGatewayError(message, { code: 'INVALID_WEBHOOK' })
+const invalidError = (message: string) => new VoucherGatewayError(message, { code: 'INVALID_WEBHOOK' })
 
 const usageError = (message: string) => new VoucherGatewayError(message, { code: 'BAD_USER_INPUT' })
 
@@ -109,16 +109,19 @@ function readHeader(headers: WebhookHeaders, name: string): string {
     ? headers.get(name)
     : Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1]
   if (found) return [found].flat().join(' ')
-  throw invalid(`The request has no header ${name}. Pass all headers of the request, and check what proxies remove.`)
+  throw invalidError(
+    `The request has no header ${name}. Pass all headers of the request, and check what proxies remove.`,
+  )
 }
 
 function requireRecent(timestamp: string, tolerance: number): void {
-  if (!/^\d{1,12}$/.test(timestamp)) throw invalid('The header webhook-timestamp is no time in seconds. Answer 400.')
+  if (!/^\d{1,12}$/.test(timestamp))
+    throw invalidError('The header webhook-timestamp is no time in seconds. Answer 400.')
   const age = Math.floor(Date.now() / 1000) - Number(timestamp)
   // This is not written with `>`, so that a tolerance of NaN rejects every webhook.
   if (Math.abs(age) <= tolerance) return
   const distance = age > 0 ? `${age} seconds old` : `${-age} seconds ahead`
-  throw invalid(`The webhook is ${distance}. Check the clock of this machine; if it is right, answer 400.`)
+  throw invalidError(`The webhook is ${distance}. Check the clock of this machine; if it is right, answer 400.`)
 }
 
 /**
@@ -154,5 +157,5 @@ function requireEvent(value: unknown): asserts value is WebhookEvent {
     throw new VoucherGatewayError(message, { code: 'UNKNOWN_EVENT' })
   }
   const field = problem.replace(/^\./, '').replace(/^ /, 'the body ')
-  throw invalid(`The webhook is signed, but is no event: ${field}. Answer 400, and report it to the service.`)
+  throw invalidError(`The webhook is signed, but is no event: ${field}. Answer 400, and report it to the service.`)
 }

@@ -16,7 +16,7 @@ export interface Webhook {
   failingSince: string | null
   /** The time at which the webhook was paused; null when it is not paused. */
   pausedAt: string | null
-  /** All changes up to this time were delivered. */
+  /** All changes up to this time were delivered to the webhook. */
   deliveredTo: string
 }
 
@@ -28,10 +28,10 @@ const webhook = object<Webhook>({
   deliveredTo: instant,
 })
 
-const response = object({ data: object({ viewer: object({ webhooks: array(webhook) }) }) })
+const responseCheck = object({ data: object({ viewer: object({ webhooks: array(webhook) }) }) })
 
 /** Returns all webhooks of the token, with their delivery states. */
 export async function readWebhooks(transport: Transport, options: CallOptions): Promise<Webhook[]> {
   const { body, requestId } = await runQuery(transport, Webhooks, {}, options)
-  return parse(response, body, requestId).data.viewer.webhooks
+  return parse(responseCheck, body, requestId).data.viewer.webhooks
 }

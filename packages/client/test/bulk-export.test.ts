@@ -2,12 +2,12 @@ import { expect, test, vi } from 'vitest'
 import { voucherRecord as voucher } from '../../../test/support/hostile-service.ts'
 import { projected } from '../../../test/support/projected.ts'
 import { type Page, type PurchasedVoucher, VoucherGateway } from '../src/index.ts'
-import { all, answerOf, type Step, startFront, startService } from './support.ts'
+import { collectAll, formatAnswer, type Step, startProxyWithClient, startService } from './support.ts'
 
 const { build, platform, url, tenant, token } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const client = new VoucherGateway({ url, token })
 /** The first line of an export. */
-const head = { server_time: '2026-01-31T09:30:00.000000Z' }
+const firstLine = { server_time: '2026-01-31T09:30:00.000000Z' }
 await build.product(tenant)
 await build.customer(tenant)
 // The vouchers fill more than two chunks. Random references keep the compressed answer long.
@@ -20,25 +20,31 @@ await projected(platform)
 const readIds = async () =>
   (await platform`select id from purchased_voucher where tenant_id = ${tenant} order by id`).map(({ id }) => id)
 
-const start = (...steps: Step[]) => startFront({ url, token }, steps)
+const startProxy = (...steps: Step[]) => startProxyWithClient({ url, token }, steps)
 
-const lines = (...values: object[]) => values.map(value => `${JSON.stringify(value)}\n`).join('')
-const stream = (body: string) => ({ answer: answerOf(200, { 'content-type': 'application/x-ndjson' }, body) })
+const toLines = (...values: object[]) => values.map(value => `${JSON.stringify(value)}\n`).join('')
+const createExportAnswer = (body: string) => ({
+  answer: formatAnswer(200, { 'content-type': 'application/x-ndjson' }, body),
+})
 
 test('an export returns the same records as the list', async () => {
   const exported = client.exportPurchasedVouchers(tenant)
-  const records = await all(exported)
+  const records = await collectAll(exported)
   expect(records.map(({ id }) => id).sort((a, b) => a - b)).toEqual(await readIds())
   expect(records[0]).toEqual(await client.purchasedVoucher(tenant, records[0]!.id))
-  expect(await all(client.purchasedVouchers(tenant, { updatedSince: exported.serverTime }))).toEqual([])
-  expect(await all(client.exportTenants())).toEqual(await all(client.tenants()))
-  expect(await all(client.exportCatalogVouchers(tenant))).toEqual(await all(client.catalogVouchers(tenant)))
-  expect(await all(client.exportMarketingSignups(tenant))).toEqual(await all(client.marketingSignups(tenant)))
+  expect(await collectAll(client.purchasedVouchers(tenant, { updatedSince: exported.serverTime }))).toEqual([])
+  expect(await collectAll(client.exportTenants())).toEqual(await collectAll(client.tenants()))
+  expect(await collectAll(client.exportCatalogVouchers(tenant))).toEqual(
+    await collectAll(client.catalogVouchers(tenant)),
+  )
+  expect(await collectAll(client.exportMarketingSignups(tenant))).toEqual(
+    await collectAll(client.marketingSignups(tenant)),
+  )
 })
 
 test('after a broken connection an export continues from its last cursor and returns each record once', async () => {
   // Compressed with gzip, the first chunk has 50,000 bytes, and the first two chunks have 100,000 bytes.
-  const { client, arrived, cut } = await start({ holdAfter: 75_000 }, 'cut at once')
+  const { client, arrived, cut } = await startProxy({ holdAfter: 75_000 }, 'cut at once')
   const exported = client.exportPurchasedVouchers(tenant)
   const pages: Page<PurchasedVoucher>[] = []
   for await (const page of exported.pages()) {
@@ -50,20 +56,20 @@ test('after a broken connection an export continues from its last cursor and ret
 })
 
 test('another process can continue an export from the cursor of a chunk', async () => {
-  const [first] = await all(client.exportPurchasedVouchers(tenant).pages())
-  const rest = await all(client.exportPurchasedVouchers(tenant, { cursor: first!.nextCursor! }))
+  const [first] = await collectAll(client.exportPurchasedVouchers(tenant).pages())
+  const rest = await collectAll(client.exportPurchasedVouchers(tenant, { cursor: first!.nextCursor! }))
   expect(rest).toHaveLength(total - first!.records.length)
 })
 
 test.each([
   ['that ends before its first line', '', 'EXPORT_INCOMPLETE'],
-  ['that ends before its last line', lines(head, voucher(1), { cursor: 'c' }, voucher(2)), 'EXPORT_INCOMPLETE'],
-  ['that ends in the middle of a line', `${lines(head)}{"end":tr`, 'EXPORT_INCOMPLETE'],
-  ['with another count', lines(head, voucher(1), { cursor: 'c' }, { end: true, count: 2 }), 'EXPORT_INCOMPLETE'],
-  ['with a line that is not JSON', `${lines(head)}<html>\n`, 'INVALID_RESPONSE'],
+  ['that ends before its last line', toLines(firstLine, voucher(1), { cursor: 'c' }, voucher(2)), 'EXPORT_INCOMPLETE'],
+  ['that ends in the middle of a line', `${toLines(firstLine)}{"end":tr`, 'EXPORT_INCOMPLETE'],
+  ['with another count', toLines(firstLine, voucher(1), { cursor: 'c' }, { end: true, count: 2 }), 'EXPORT_INCOMPLETE'],
+  ['with a line that is not JSON', `${toLines(firstLine)}<html>\n`, 'INVALID_RESPONSE'],
 ])('an answer %s is an error', async (_, body, code) => {
-  const { client, arrived } = await start(stream(body))
-  await expect(all(client.exportPurchasedVouchers(tenant))).rejects.toMatchObject({ code })
+  const { client, arrived } = await startProxy(createExportAnswer(body))
+  await expect(collectAll(client.exportPurchasedVouchers(tenant))).rejects.toMatchObject({ code })
   expect(arrived).toHaveLength(1)
 })
 
@@ -71,15 +77,15 @@ test.each([
  * Returns an answer that is shorter than its `Content-Length`, so that the client waits for more bytes after these
  * lines.
  */
-const unfinished = (...values: object[]) => ({
-  answer: stream(lines(head, ...values)).answer.replace('content-length: ', 'content-length: 1'),
+const createUnfinishedAnswer = (...values: object[]) => ({
+  answer: createExportAnswer(toLines(firstLine, ...values)).answer.replace('content-length: ', 'content-length: 1'),
 })
 
 test('each chunk that arrives resets the number of attempts', async () => {
-  const end = stream(lines(head, { end: true, count: 0 }))
-  const front = await start(...['a', 'b', 'c'].map(cursor => unfinished(voucher(1), { cursor })), end)
+  const end = createExportAnswer(toLines(firstLine, { end: true, count: 0 }))
+  const front = await startProxy(...['a', 'b', 'c'].map(cursor => createUnfinishedAnswer(voucher(1), { cursor })), end)
   const patient = new VoucherGateway({ url: front.url, token, maxAttempts: 2, timeoutMs: 1_000 })
-  const exported = await all(patient.exportPurchasedVouchers(tenant).pages())
+  const exported = await collectAll(patient.exportPurchasedVouchers(tenant).pages())
   expect(exported.map(({ nextCursor }) => nextCursor)).toEqual(['a', 'b', 'c', null])
   expect(front.arrived.map(line => line.split('?')[1])).toEqual([undefined, 'cursor=a', 'cursor=b', 'cursor=c'])
 })
@@ -96,5 +102,5 @@ test('after an abort or an early break, the token can start the next export', as
   for await (const _ of client.exportPurchasedVouchers(tenant)) break
   // A token may run only one export at a time: while the former export still runs, the answer is 429.
   const once = new VoucherGateway({ url, token, maxAttempts: 1 })
-  await vi.waitFor(async () => expect(await all(once.exportTenants())).toHaveLength(1), 15_000)
+  await vi.waitFor(async () => expect(await collectAll(once.exportTenants())).toHaveLength(1), 15_000)
 })

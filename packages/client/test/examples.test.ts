@@ -10,16 +10,16 @@ import { createDirectory } from '../../../test/support/directory.ts'
 import * as exported from '../src/index.ts'
 import { RecordList } from '../src/list.ts'
 
-const folder = join(import.meta.dirname, '..')
-const root = join(folder, '../..')
+const packageFolder = join(import.meta.dirname, '..')
+const root = join(packageFolder, '../..')
 
 /** Matches the example at the end of a doc comment, and the name of the documented item. */
-const documented = /@example((?:(?!\*\/)[\s\S])*)\*\/\s*(?:(?:export|class|function|async|get)\b\s*|\*)*(\w+)/g
+const examplePattern = /@example((?:(?!\*\/)[\s\S])*)\*\/\s*(?:(?:export|class|function|async|get)\b\s*|\*)*(\w+)/g
 
 /** The examples of doc comments, by the name of the documented item. */
 const examples = new Map(
-  readdirSync(join(folder, 'src')).flatMap(file =>
-    [...readFileSync(join(folder, 'src', file), 'utf8').matchAll(documented)].map(
+  readdirSync(join(packageFolder, 'src')).flatMap(file =>
+    [...readFileSync(join(packageFolder, 'src', file), 'utf8').matchAll(examplePattern)].map(
       ([, example = '', name = '']) => [name, example.replaceAll(/^ *\*/gm, '')] as const,
     ),
   ),
@@ -40,7 +40,7 @@ test('each exported class and function, and each public method, has an example',
 })
 
 /** Declares the variables that the examples use without a declaration. */
-const surroundings = `
+const exampleDeclarations = `
 import { type verifyWebhook as verify, VoucherGateway as Client, VoucherGatewayError as ClientError, type WebhookHeaders } from '@voucher-gateway/client'
 declare global {
   const client: Client
@@ -63,10 +63,10 @@ declare global {
 
 test('each example compiles', async () => {
   const directory = createDirectory()
-  const samples = readFileSync(join(folder, 'README.md'), 'utf8').matchAll(/```js\n(.*?)```/gs)
+  const samples = readFileSync(join(packageFolder, 'README.md'), 'utf8').matchAll(/```js\n(.*?)```/gs)
   const texts = { ...Object.fromEntries(examples), ...[...samples].map(([, sample]) => sample) }
   expect(Object.keys(texts).length).toBeGreaterThan(25)
-  for (const [name, text] of Object.entries({ ...texts, surroundings }))
+  for (const [name, text] of Object.entries({ ...texts, surroundings: exampleDeclarations }))
     writeFileSync(join(directory, `${name}.mts`), `${text}\nexport {}\n`)
   const compilerOptions = {
     target: 'ES2023',
@@ -76,7 +76,7 @@ test('each example compiles', async () => {
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
-    paths: { '@voucher-gateway/client': [join(folder, 'dist/index.d.ts')] },
+    paths: { '@voucher-gateway/client': [join(packageFolder, 'dist/index.d.ts')] },
   }
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.mts'] }))
   const compiled = promisify(execFile)(join(root, 'node_modules/.bin/tsc'), ['-p', directory])

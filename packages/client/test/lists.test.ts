@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createClient } from '../../../test/support/app.ts'
 import { projected } from '../../../test/support/projected.ts'
 import { VoucherGateway, VoucherGatewayError } from '../src/index.ts'
-import { all, startService } from './support.ts'
+import { collectAll, startService } from './support.ts'
 
 const { build, platform, url, tenant, token, app } = await startService()
 const client = new VoucherGateway({ url, token })
@@ -14,23 +14,25 @@ for (let count = 0; count < 101; count++) vouchers.push(await build.voucher(tena
 await projected(platform)
 
 /** Returns the `data` of an answer of v1. */
-const v1 = async (path: string) => (await createClient(app).rest(token, path)).body.data
+const readV1 = async (path: string) => (await createClient(app).rest(token, path)).body.data
 
 test('iterating a list returns the records of all its pages, equal to those of v1', async () => {
-  const records = await all(client.purchasedVouchers(tenant))
+  const records = await collectAll(client.purchasedVouchers(tenant))
   expect(records.map(({ id }) => id)).toEqual(vouchers)
-  expect(records.slice(0, 50)).toEqual(await v1(`/tenants/${tenant}/sales/purchased-vouchers`))
-  expect(await all(client.tenants())).toEqual(await v1('/tenants'))
-  expect(await all(client.marketingSignups(tenant))).toEqual(await v1(`/tenants/${tenant}/customers/marketing-signups`))
-  expect(await all(client.catalogVouchers(tenant))).toEqual(await v1(`/tenants/${tenant}/catalog/vouchers`))
+  expect(records.slice(0, 50)).toEqual(await readV1(`/tenants/${tenant}/sales/purchased-vouchers`))
+  expect(await collectAll(client.tenants())).toEqual(await readV1('/tenants'))
+  expect(await collectAll(client.marketingSignups(tenant))).toEqual(
+    await readV1(`/tenants/${tenant}/customers/marketing-signups`),
+  )
+  expect(await collectAll(client.catalogVouchers(tenant))).toEqual(await readV1(`/tenants/${tenant}/catalog/vouchers`))
 })
 
 test('another client can continue a list from the cursor of a page', async () => {
-  const pages = await all(client.purchasedVouchers(tenant).pages())
+  const pages = await collectAll(client.purchasedVouchers(tenant).pages())
   expect(pages.map(({ records }) => records.length)).toEqual([50, 50, 1])
   expect(pages[2]?.nextCursor).toBeNull()
   const rest = new VoucherGateway({ url, token }).purchasedVouchers(tenant, { cursor: pages[0]!.nextCursor! })
-  expect((await all(rest)).map(({ id }) => id)).toEqual(vouchers.slice(50))
+  expect((await collectAll(rest)).map(({ id }) => id)).toEqual(vouchers.slice(50))
 })
 
 test('updatedSince with the server time of the first page returns all later changes', async () => {
@@ -41,9 +43,11 @@ test('updatedSince with the server time of the first page returns all later chan
       await platform`update purchased_voucher set product_title = 'Changed' where id = ${vouchers[3]!}`
   }
   await projected(platform)
-  const changed = await all(client.purchasedVouchers(tenant, { updatedSince: list.serverTime }))
+  const changed = await collectAll(client.purchasedVouchers(tenant, { updatedSince: list.serverTime }))
   expect(changed.map(({ id, product_title }) => [id, product_title])).toEqual([[vouchers[3], 'Changed']])
-  expect(await all(client.purchasedVouchers(tenant, { updatedSince: new Date(Date.now() + 60_000) }))).toEqual([])
+  expect(await collectAll(client.purchasedVouchers(tenant, { updatedSince: new Date(Date.now() + 60_000) }))).toEqual(
+    [],
+  )
 })
 
 test('count returns the number of records of a list', async () => {
@@ -71,9 +75,9 @@ test('the client sends the text of a document when the service does not know its
 })
 
 test('products have categories and variants only when include requests them', async () => {
-  const [plain] = await all(client.catalogVouchers(tenant))
+  const [plain] = await collectAll(client.catalogVouchers(tenant))
   expect(plain).not.toHaveProperty('categories')
-  const [full] = await all(client.catalogVouchers(tenant, { include: ['categories', 'variants'] }))
+  const [full] = await collectAll(client.catalogVouchers(tenant, { include: ['categories', 'variants'] }))
   expect(full?.categories?.map(({ id }) => id)).toEqual([category])
   expect(full?.variants).toEqual([])
 })
@@ -85,7 +89,7 @@ test('single records equal the records of v1, and a missing record is an error',
     [`/tenants/${tenant}/sales/purchased-vouchers/${voucher}`]: client.purchasedVoucher(tenant, voucher),
     [`/tenants/${tenant}/customers/marketing-signups/${customer}`]: client.marketingSignup(tenant, customer),
   }
-  for (const [path, call] of Object.entries(paths)) expect(await call).toEqual(await v1(path))
+  for (const [path, call] of Object.entries(paths)) expect(await call).toEqual(await readV1(path))
   await expect(client.purchasedVoucher(tenant, 999_999)).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' })
 })
 
@@ -95,7 +99,7 @@ test('resolve finds a voucher by its reference and by its QR token', async () =>
   await projected(platform)
   const names = [{ qrToken: 'https://x.example/?qr=qr-secret' }, { qrToken: undefined, voucherReference: 'WITH-QR' }]
   for (const name of names) expect((await client.resolve(tenant, name)).voucher?.id).toBe(qr)
-  // @ts-expect-error Code without types can give both.
+  // @ts-expect-error JavaScript code can pass both.
   await expect(client.resolve(tenant, { qrToken: 'qr-secret', voucherReference: 'WITH-QR' })).rejects.toMatchObject({
     fieldErrors: { qr_token: ['Give one of the two, not both.'] },
   })
@@ -114,30 +118,30 @@ test('removals return the records that left a list, and throw needsFullPass for 
   await platform`update customer set marketing_opted = false where id = ${customer}`
   await projected(platform)
   const removals = client.removals(tenant, { updatedSince: serverTime })
-  const pages = await all(removals.pages())
+  const pages = await collectAll(removals.pages())
   const records = pages.flatMap(page => page.records)
   const found = records.map(({ resource, recordId, reason }) => `${resource} ${recordId} ${reason}`)
   const deleted = gone.map(id => `PURCHASED_VOUCHER ${id} DELETED`)
   expect(found.sort()).toEqual([`MARKETING_SIGNUP ${customer} CONSENT_WITHDRAWN`, ...deleted.sort()])
   expect(pages[0]).toMatchObject({ epoch, serviceId, serverTime: removals.serverTime })
   const updatedSince = serverTime
-  expect(await all(client.removals(tenant, { updatedSince, resources: ['MARKETING_SIGNUP'] }))).toHaveLength(1)
+  expect(await collectAll(client.removals(tenant, { updatedSince, resources: ['MARKETING_SIGNUP'] }))).toHaveLength(1)
 
   await platform`select gateway.require_full_pass()`
-  const outdated = all(client.removals(tenant, { updatedSince }))
+  const outdated = collectAll(client.removals(tenant, { updatedSince }))
   await expect(outdated).rejects.toMatchObject({ code: 'BAD_USER_INPUT', needsFullPass: true })
   const after = await client.identity(tenant)
   expect([after.epoch > epoch, after.serviceId]).toEqual([true, serviceId])
-  await expect(all(client.removals(999_999))).rejects.toMatchObject({ code: 'NOT_FOUND', needsFullPass: false })
+  await expect(collectAll(client.removals(999_999))).rejects.toMatchObject({ code: 'NOT_FOUND', needsFullPass: false })
 })
 
 test('an error has the status, the code, the errors of fields and the id of the request', async () => {
   const { secret: powerless } = await build.token([tenant], { permissions: [] })
   const outcomes = await Promise.allSettled([
-    all(new VoucherGateway({ url, token: 'vg_unknown' }).tenants()),
-    all(new VoucherGateway({ url, token: powerless }).purchasedVouchers(tenant)),
-    all(client.purchasedVouchers(999_999)),
-    all(client.purchasedVouchers(tenant, { cursor: 'altered' })),
+    collectAll(new VoucherGateway({ url, token: 'vg_unknown' }).tenants()),
+    collectAll(new VoucherGateway({ url, token: powerless }).purchasedVouchers(tenant)),
+    collectAll(client.purchasedVouchers(999_999)),
+    collectAll(client.purchasedVouchers(tenant, { cursor: 'altered' })),
   ])
   const errors = outcomes.map(outcome => outcome.status === 'rejected' && outcome.reason)
   for (const error of errors) expect(error).toBeInstanceOf(VoucherGatewayError)
@@ -153,7 +157,7 @@ test('an error has the status, the code, the errors of fields and the id of the 
 })
 
 test('the client accepts the address of v1, and rejects an address that cannot be one of this service', async () => {
-  expect(await all(new VoucherGateway({ url: `${url}/api/external/v1/`, token }).tenants())).toHaveLength(1)
+  expect(await collectAll(new VoucherGateway({ url: `${url}/api/external/v1/`, token }).tenants())).toHaveLength(1)
   expect(() => new VoucherGateway({ url: 'localhost:8080', token })).toThrow(TypeError)
   expect(() => new VoucherGateway({ url, token: 'two words' })).toThrow(TypeError)
   // JavaScript code can pass the undefined value of an unset variable of process.env.

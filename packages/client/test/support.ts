@@ -30,7 +30,7 @@ export type Step =
   | 'pass'
 
 /** Returns the text of an HTTP answer, as a load balancer would send it. */
-export function answerOf(status: number, headers: Record<string, string> = {}, body = ''): string {
+export function formatAnswer(status: number, headers: Record<string, string> = {}, body = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   return [`HTTP/1.1 ${status} Status`, ...lines, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
 }
@@ -39,7 +39,10 @@ export function answerOf(status: number, headers: Record<string, string> = {}, b
  * Starts a TCP proxy in front of a service, and a client that calls the proxy. The proxy performs one step per request,
  * and forwards all requests after the last step.
  */
-export async function startFront({ url: target, token }: { url: string; token: string }, steps: readonly Step[]) {
+export async function startProxyWithClient(
+  { url: target, token }: { url: string; token: string },
+  steps: readonly Step[],
+) {
   const plan = [...steps]
   /** The first lines of the requests that the proxy received; `passed` has those that it forwarded to the service. */
   const arrived: string[] = []
@@ -83,7 +86,7 @@ export async function startFront({ url: target, token }: { url: string; token: s
 }
 
 /** Collects all values of an iterable in an array. */
-export async function all<T>(iterable: AsyncIterable<T>): Promise<T[]> {
+export async function collectAll<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = []
   for await (const value of iterable) values.push(value)
   return values

@@ -1,4 +1,4 @@
-/** Checks which requests are repeated, and how they are cancelled. */
+/** Checks which requests the client repeats, and how a caller cancels a request. */
 import { getEventListeners } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,37 +7,37 @@ import { afterFile } from '../../../test/support/cleanups.ts'
 import { listen } from '../../../test/support/free-port.ts'
 import { voucherRecord } from '../../../test/support/hostile-service.ts'
 import { type CallOptions, type ClientOptions, VoucherGateway } from '../src/index.ts'
-import { all, answerOf, type Step, startFront, startService } from './support.ts'
+import { collectAll, formatAnswer, type Step, startProxyWithClient, startService } from './support.ts'
 
 const { build, url, tenant, token } = await startService({ RATE_LIMIT_PER_MINUTE: '1000' })
 const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
 // The voucher is readable only after the next step of the projection.
 await vi.waitFor(() => new VoucherGateway({ url, token }).purchasedVoucher(tenant, voucher), { timeout: 10_000 })
 
-async function start(...steps: Step[]) {
-  const { client, url: address, arrived, passed } = await startFront({ url, token }, steps)
+async function startClient(...steps: Step[]) {
+  const { client, url: address, arrived, passed } = await startProxyWithClient({ url, token }, steps)
   const read = (options: CallOptions = {}) => client.purchasedVoucher(tenant, voucher, options)
   const resolve = () => client.resolve(tenant, { voucherReference: 'GIFT-1' })
   return { arrived, passed, client, address, read, resolve }
 }
 
-const busy = { answer: answerOf(429, { 'retry-after': '0' }, '{"message":"The rate limit is exceeded."}') }
-const away = { answer: answerOf(503) }
+const rateLimited = { answer: formatAnswer(429, { 'retry-after': '0' }, '{"message":"The rate limit is exceeded."}') }
+const unavailable = { answer: formatAnswer(503) }
 
 describe.concurrent('a request is sent again', () => {
   test.each([
-    ['503 without a time to wait', away],
-    ['502 of a proxy', { answer: answerOf(502) }],
+    ['503 without a time to wait', unavailable],
+    ['502 of a proxy', { answer: formatAnswer(502) }],
     ['a connection that breaks before the answer', 'cut at once' as const],
     ['a connection that breaks in the middle of the answer', { cutAfter: 20 }],
   ])('after %s, when it reads', async (_, step) => {
-    const { arrived, read } = await start(step)
+    const { arrived, read } = await startClient(step)
     expect(await read()).toMatchObject({ id: voucher })
     expect(arrived).toHaveLength(2)
   })
 
   test('after 429 and 503, when it resolves a voucher', async () => {
-    const { arrived, passed, resolve } = await start(busy, away)
+    const { arrived, passed, resolve } = await startClient(rateLimited, unavailable)
     expect(await resolve()).toMatchObject({ voucher: { id: voucher } })
     expect([arrived.length, passed.length]).toEqual([3, 1])
   })
@@ -47,22 +47,22 @@ describe.concurrent('a request is not sent again', () => {
   test.each([
     ['breaks before the answer', 'cut at once' as const, undefined],
     ['breaks in the middle of the answer', { cutAfter: 20 }, undefined],
-    ['of a proxy is 502', { answer: answerOf(502) }, 502],
+    ['of a proxy is 502', { answer: formatAnswer(502) }, 502],
   ])('when it resolves a voucher and the connection %s, because the service may have executed it', async (_, step, status) => {
-    const { arrived, resolve } = await start(step)
+    const { arrived, resolve } = await startClient(step)
     const requestId = expect.stringMatching(/^\w{32}$/)
     await expect(resolve()).rejects.toMatchObject({ code: 'CONNECTION_FAILED', status, requestId })
     expect(arrived).toHaveLength(1)
   })
 
   test('when the service asks for a longer wait than the client accepts', async () => {
-    const { arrived, read } = await start({ answer: answerOf(429, { 'retry-after': '3600' }) })
+    const { arrived, read } = await startClient({ answer: formatAnswer(429, { 'retry-after': '3600' }) })
     await expect(read()).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 3600 })
     expect(arrived).toHaveLength(1)
   })
 
   test('more often than maxAttempts, and onWait is called before each wait', async () => {
-    const { arrived, address } = await start(busy, busy, away)
+    const { arrived, address } = await startClient(rateLimited, rateLimited, unavailable)
     const waits: unknown[] = []
     const onWait: ClientOptions['onWait'] = ({ code }, ms) => waits.push([code, ms < 2_000])
     const client = new VoucherGateway({ url: address, token, maxAttempts: 3, onWait })
@@ -73,7 +73,7 @@ describe.concurrent('a request is not sent again', () => {
 
   test('when the address redirects, so that no other server gets the token', async () => {
     const location = `${url}/api/external/v1/tenants`
-    const { arrived, read } = await start({ answer: answerOf(301, { location }) })
+    const { arrived, read } = await startClient({ answer: formatAnswer(301, { location }) })
     await expect(read()).rejects.toMatchObject({ code: 'INVALID_RESPONSE', message: expect.stringContaining(url) })
     expect(arrived).toHaveLength(1)
   })
@@ -82,7 +82,7 @@ describe.concurrent('a request is not sent again', () => {
 describe('the wait before the next attempt', () => {
   /** Calls the service with a client that accepts no wait, so that the call throws the error with its `retryAfter`. */
   async function callWithoutWaiting(headers: Record<string, string>, status = 429, body = '') {
-    const { address } = await start({ answer: answerOf(status, headers, body) })
+    const { address } = await startClient({ answer: formatAnswer(status, headers, body) })
     const impatient = new VoucherGateway({ url: address, token, maxWaitMs: 0 })
     return impatient.count(tenant, 'purchased-vouchers')
   }
@@ -109,7 +109,7 @@ describe('the wait before the next attempt', () => {
   ])('is at least a second, and short, when Retry-After is %j', async value => {
     const headers = value === null ? {} : { 'retry-after': value }
     for (const status of [429, 502, 503, 504]) {
-      const { address } = await start({ answer: answerOf(status, headers, '<h1>Busy</h1>') })
+      const { address } = await startClient({ answer: formatAnswer(status, headers, '<h1>Busy</h1>') })
       const controller = new AbortController()
       let waited = 0
       const onWait: ClientOptions['onWait'] = (_error, ms) => {
@@ -125,7 +125,7 @@ describe('the wait before the next attempt', () => {
   test('grows, and has jitter', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     onTestFinished(() => void vi.restoreAllMocks())
-    const { address } = await start(away, away, busy)
+    const { address } = await startClient(unavailable, unavailable, rateLimited)
     const waits: number[] = []
     const client = new VoucherGateway({ url: address, token, onWait: (_, ms) => waits.push(ms) })
     expect(await client.purchasedVoucher(tenant, voucher)).toMatchObject({ id: voucher })
@@ -135,7 +135,7 @@ describe('the wait before the next attempt', () => {
 
 test("the service's own 429 is waited out, and no request comes too early", async () => {
   const { secret } = await build.token([tenant], { rateLimit: 2 })
-  const { arrived, address } = await start()
+  const { arrived, address } = await startClient()
   const limited = new VoucherGateway({ url: address, token: secret })
   const readOnce = () => limited.purchasedVoucher(tenant, voucher)
   const now = performance.now.bind(performance)
@@ -153,15 +153,15 @@ test("the service's own 429 is waited out, and no request comes too early", asyn
 describe('a signal', () => {
   const reason = new Error('The user has left.')
 
-  test('that is aborted already sends nothing', async () => {
-    const { arrived, client } = await start()
+  test('with a signal that is already aborted sends no request', async () => {
+    const { arrived, client } = await startClient()
     const options = { signal: AbortSignal.abort(reason) }
     const calls = [
       client.purchasedVoucher(tenant, voucher, options),
       client.resolve(tenant, { voucherReference: 'GIFT-1' }, options),
-      all(client.purchasedVouchers(tenant, options)),
-      all(client.removals(tenant, options)),
-      all(client.exportPurchasedVouchers(tenant, options)),
+      collectAll(client.purchasedVouchers(tenant, options)),
+      collectAll(client.removals(tenant, options)),
+      collectAll(client.exportPurchasedVouchers(tenant, options)),
     ]
     for (const call of calls) await expect(call).rejects.toBe(reason)
     expect(arrived).toEqual([])
@@ -169,9 +169,9 @@ describe('a signal', () => {
 
   test.each([
     ['an answer', 'silence' as const],
-    ['the next try', { answer: answerOf(429, { 'retry-after': '60' }) }],
+    ['the next try', { answer: formatAnswer(429, { 'retry-after': '60' }) }],
   ])('ends the wait for %s, and is let go of', async (_, step) => {
-    const { arrived, read } = await start(step)
+    const { arrived, read } = await startClient(step)
     const controller = new AbortController()
     const { signal } = controller
     const call = expect(read({ signal })).rejects.toBe(reason)
@@ -186,7 +186,7 @@ describe('a signal', () => {
 })
 
 test('a call without an answer throws TIMEOUT after timeoutMs', async () => {
-  const { arrived, address } = await start('silence', 'silence')
+  const { arrived, address } = await startClient('silence', 'silence')
   const impatient = new VoucherGateway({ url: address, token, maxAttempts: 2, timeoutMs: 1_000 })
   await expect(impatient.purchasedVoucher(tenant, voucher)).rejects.toMatchObject({ code: 'TIMEOUT' })
   expect(arrived).toHaveLength(2)
@@ -221,7 +221,10 @@ test('an endless answer and an endless export throw INVALID_RESPONSE', async () 
   })
   afterFile(() => server.closeAllConnections())
   const client = new VoucherGateway({ url: `http://127.0.0.1:${await listen(server)}`, token })
-  const calls = [() => client.purchasedVoucher(tenant, voucher), () => all(client.exportPurchasedVouchers(tenant))]
+  const calls = [
+    () => client.purchasedVoucher(tenant, voucher),
+    () => collectAll(client.exportPurchasedVouchers(tenant)),
+  ]
   for (const call of calls) {
     await expect(call()).rejects.toMatchObject({
       code: 'INVALID_RESPONSE',

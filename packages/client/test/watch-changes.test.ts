@@ -7,7 +7,7 @@ import { listen } from '../../../test/support/free-port.ts'
 import { projected } from '../../../test/support/projected.ts'
 import { until } from '../../../test/support/until.ts'
 import { type ListChanges, VoucherGateway, type VoucherGatewayError, type WatchOptions } from '../src/index.ts'
-import { startFront, startService } from './support.ts'
+import { startProxyWithClient, startService } from './support.ts'
 
 const service = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
 const { build, platform, pool, tenant, token } = service
@@ -50,7 +50,7 @@ test('changes requests the rest of an incomplete answer, and leaves out lists th
 })
 
 /** Collects the results of a watch until it ends. */
-function collect(client: VoucherGateway, options: WatchOptions = {}) {
+function collectRounds(client: VoucherGateway, options: WatchOptions = {}) {
   const rounds: ListChanges[] = []
   const stop = new AbortController()
   let error: VoucherGatewayError | undefined
@@ -66,9 +66,9 @@ function collect(client: VoucherGateway, options: WatchOptions = {}) {
 }
 
 test('yields each change, and continues from the last position after a broken connection', async () => {
-  const front = await startFront(service, ['cut at once', { cutAfter: 900 }, 'pass'])
-  const watch = collect(front.client)
-  const some = collect(front.client, { tenants: [tenant], lists: ['catalog-vouchers'] })
+  const front = await startProxyWithClient(service, ['cut at once', { cutAfter: 900 }, 'pass'])
+  const watch = collectRounds(front.client)
+  const some = collectRounds(front.client, { tenants: [tenant], lists: ['catalog-vouchers'] })
   await until('both have begun', () => watch.rounds.length > 0 && some.rounds.length > 0)
   expect(watch.rounds[0]).toMatchObject({ lists: [], epoch: expect.any(Number), access: expect.any(String) })
   for (let round = 0; round < 3; round++) {
@@ -89,19 +89,21 @@ test('yields each change, and continues from the last position after a broken co
 test('throws the errors that a new attempt cannot solve', async () => {
   const client = new VoucherGateway(service)
   await platform`select gateway.require_full_pass()`
-  const early = collect(client, { after: '2020-01-01T00:00:00Z' })
-  const refused = collect(client, { tenants: [999_999] })
+  const early = collectRounds(client, { after: '2020-01-01T00:00:00Z' })
+  const refused = collectRounds(client, { tenants: [999_999] })
   await Promise.all([early.ended, refused.ended])
   expect([early.error()?.needsFullPass, refused.error()?.code]).toEqual([true, 'NOT_FOUND'])
   const { id, secret } = await build.token([tenant])
-  const revoked = collect(new VoucherGateway({ ...service, token: secret }))
+  const revoked = collectRounds(new VoucherGateway({ ...service, token: secret }))
   await until('it has begun', () => revoked.rounds.length > 0)
   await revokeToken(pool, tester, id)
   await revoked.ended
   expect(revoked.error()).toMatchObject({ code: 'UNAUTHENTICATED' })
 })
 
-test('throws for an answer that is not an event stream, and opens a new stream after a silent one', { timeout: 60_000 }, async () => {
+test('throws for an answer that is not an event stream, and opens a new stream after a silent one', {
+  timeout: 60_000,
+}, async () => {
   const frame = (changes: object) => `event: next\r\ndata: ${JSON.stringify({ data: { changes } })}\r\n\r\n`
   const round = { lists: [], serverTime: '2026-01-31T09:30:00.000000Z', hasMore: false, epoch: 1, access: 'a' }
   let asked = 0
@@ -111,7 +113,7 @@ test('throws for an answer that is not an event stream, and opens a new stream a
   })
   const url = `http://127.0.0.1:${await listen(server)}`
   afterFile(() => server.closeAllConnections())
-  const watch = collect(new VoucherGateway({ url, token, timeoutMs: 1_000 }))
+  const watch = collectRounds(new VoucherGateway({ url, token, timeoutMs: 1_000 }))
   await watch.ended
   expect([watch.rounds.length, asked, watch.error()]).toMatchObject([1, 2, { code: 'INVALID_RESPONSE' }])
 })

@@ -26,12 +26,12 @@ const headersOf = (body: string, options: Parameters<typeof sign>[1] = {}) => ({
   'webhook-signature': sign(body, options),
 })
 
-const secrets = fc.uint8Array({ minLength: 24, maxLength: 64 }).map(secretOf)
-const ids = fc.stringMatching(/^[!-~]{1,40}$/)
-const texts = fc.string({ unit: 'binary', maxLength: 300 })
+const arbitrarySecrets = fc.uint8Array({ minLength: 24, maxLength: 64 }).map(secretOf)
+const arbitraryIds = fc.stringMatching(/^[!-~]{1,40}$/)
+const arbitraryTexts = fc.string({ unit: 'binary', maxLength: 300 })
 
 /** Returns the result of the library of the specification; null when the library rejects the webhook. */
-function byLibrary(secret: string, body: string, headers: Record<string, string>): unknown {
+function verifyByLibrary(secret: string, body: string, headers: Record<string, string>): unknown {
   try {
     return new Webhook(secret).verify(Buffer.from(body), headers)
   } catch {
@@ -40,7 +40,7 @@ function byLibrary(secret: string, body: string, headers: Record<string, string>
 }
 
 /** The headers of a request, in each form in which a server framework can pass them. */
-const forms: ((headers: Record<string, string>) => Parameters<typeof verifyWebhook>[1])[] = [
+const headerForms: ((headers: Record<string, string>) => Parameters<typeof verifyWebhook>[1])[] = [
   headers => new Headers(headers),
   headers => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value])),
   headers => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
@@ -49,7 +49,13 @@ const forms: ((headers: Record<string, string>) => Parameters<typeof verifyWebho
 test('verifyWebhook accepts and rejects the same webhooks as the library of the specification', async () => {
   let accepted = 0
   const requests = fc.record({
-    ...{ secret: secrets, other: secrets, id: ids, extra: texts, form: fc.constantFrom(...forms) },
+    ...{
+      secret: arbitrarySecrets,
+      other: arbitrarySecrets,
+      id: arbitraryIds,
+      extra: arbitraryTexts,
+      form: fc.constantFrom(...headerForms),
+    },
     age: fc.constantFrom(-301, -300, -7, 0, 1, 60, 300, 301, 86_400),
     // Each case has the signed content, and the damage to the signature.
     names: fc.subarray(['other', 'body', 'id', 'time', 'cut', 'v1a', 'junk', 'bits', 'right'] as const),
@@ -72,7 +78,7 @@ test('verifyWebhook accepts and rejects the same webhooks as the library of the 
       'webhook-signature': names.map(name => made[name]).join(' '),
     }
     delete headers[missing]
-    const expected = byLibrary(secret, body, headers)
+    const expected = verifyByLibrary(secret, body, headers)
     const verified = await verifyWebhook(Buffer.from(body), form(headers), secret).catch(error => {
       expect(error).toMatchObject({ name: 'VoucherGatewayError', code: 'INVALID_WEBHOOK' })
       return null
