@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Changes } from '../../packages/client/src/documents.ts'
 import type { SyncEvent } from '../../packages/sync/src/event.ts'
-import { sentenceOf } from '../../packages/sync/src/sentence.ts'
+import { describeEvent } from '../../packages/sync/src/sentence.ts'
 import { createEndpoint, pauseEndpoint } from '../../src/domain/event/endpoint.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
@@ -55,7 +55,7 @@ test('a run names webhooks of its token that get no events, each once', async ()
   await pauseEndpoint(pool, tester, paused.id)
   const { code, events } = await run()
   expect(code).toBe(0)
-  const found = events.filter(({ event }) => event === 'webhook').map(event => sentenceOf(event, null))
+  const found = events.filter(({ event }) => event === 'webhook').map(event => describeEvent(event, null))
   expect(found).toEqual([
     expect.stringMatching(/failing fails since \d.*Look at the log of the receiver/),
     expect.stringMatching(/paused is paused since \d.*ask an administrator/),

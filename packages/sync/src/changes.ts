@@ -22,7 +22,7 @@ export interface RoundPlan {
 }
 
 /** Returns the plan of a round that reads all lists and removals. */
-export const everything = (position: ChangePosition | null): RoundPlan => ({
+export const planFullRound = (position: ChangePosition | null): RoundPlan => ({
   position,
   ...{ isEverything: true, isNothing: false, tenants: true, removals: () => true, list: () => true },
 })
@@ -45,7 +45,7 @@ export async function planRound(sync: Sync): Promise<RoundPlan> {
   const { checkpoint, selection, lacking } = sync
   const former = checkpoint.copy?.changes ?? null
   const found = await readChanges(sync, former?.after ?? afterAllChanges)
-  if (found === null) return everything(null)
+  if (found === null) return planFullRound(null)
   const position = {
     after: found.serverTime,
     access: found.access,
@@ -58,7 +58,7 @@ export async function planRound(sync: Sync): Promise<RoundPlan> {
     // Without this pause, the next request could reach a process that still leaves out a new tenant, and no later round
     // would read this tenant.
     if (found.access !== former?.access) await pause(accessDelay, undefined, { signal: sync.stop })
-    return everything(position)
+    return planFullRound(position)
   }
   // The service names only lists that the token may read, so an earlier error 403 came from a proxy, or is no longer
   // valid.

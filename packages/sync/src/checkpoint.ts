@@ -42,7 +42,7 @@ const listStateSchema = z.object({
 export type ListState = z.infer<typeof listStateSchema>
 
 const tenantStateSchema = z.object({
-  /** The position at which the removals of the tenant resume. */
+  /** The time and the cursor from which the next round reads the removals of the tenant. */
   removals: z.object({ bound: z.string(), reading: readingSchema.pick({ cursor: true, until: true }).nullable() }),
   lists: z.partialRecord(z.enum(tenantListNames), listStateSchema),
 })
@@ -58,7 +58,7 @@ const changePositionSchema = z.object({
   after: z.string(),
   /** The `access` of the token at the time `after`. */
   access: z.string(),
-  /** The tenants and the lists that the sync had selected; null: all. */
+  /** The tenants and the lists that the user had selected; null for all. */
   tenants: z.array(z.int()).nullable(),
   lists: z.array(z.enum(tenantListNames)).nullable(),
   /** The number of tenants of the copy at the time `after`. */
@@ -122,8 +122,8 @@ export class Checkpoint {
    */
   constructor(stored: Positions) {
     for (const [key, value] of stored) {
-      if (key === copyKey) this.copy = parse(copyStateSchema, key, value)
-      else this.tenants.set(parse(tenantIdSchema, key, key), parse(tenantStateSchema, key, value))
+      if (key === copyKey) this.copy = parseWithSchema(copyStateSchema, key, value)
+      else this.tenants.set(parseWithSchema(tenantIdSchema, key, key), parseWithSchema(tenantStateSchema, key, value))
     }
   }
 
@@ -132,7 +132,7 @@ export class Checkpoint {
     const state = this.tenants.get(tenantId)
     if (!state) throw new Error(`Tenant ${tenantId} is not in the copy.`)
     const position = this.copy?.changes
-    return position && (position.tenants?.includes(tenantId) ?? true) ? advance(state, position) : state
+    return position && (position.tenants?.includes(tenantId) ?? true) ? advanceTenant(state, position) : state
   }
 
   /**
@@ -183,7 +183,7 @@ export class Checkpoint {
 }
 
 /** Returns the state of a tenant that has all changes up to a position. */
-function advance({ removals, lists }: TenantState, { after, lists: selected }: ChangePosition): TenantState {
+function advanceTenant({ removals, lists }: TenantState, { after, lists: selected }: ChangePosition): TenantState {
   const later = (bound: string) => (bound > after ? bound : after)
   const advanced = Object.entries(lists).map(([name, state]) => {
     const isCovered = selected?.some(list => list === name) ?? true
@@ -195,10 +195,10 @@ function advance({ removals, lists }: TenantState, { after, lists: selected }: C
   }
 }
 
-function parse<Value>(schema: z.ZodType<Value>, key: string, value: unknown): Value {
+function parseWithSchema<Value>(schema: z.ZodType<Value>, key: string, value: unknown): Value {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw unreadable(key, parsed.error)
+  throw unreadableError(key, parsed.error)
 }
 
 /**
@@ -206,7 +206,7 @@ function parse<Value>(schema: z.ZodType<Value>, key: string, value: unknown): Va
  *
  * @param name the position or the file
  */
-export const unreadable = (name: string, cause: unknown): SyncError =>
+export const unreadableError = (name: string, cause: unknown): SyncError =>
   new SyncError(
     exitCodes.failed,
     `The checkpoint ${name} of this copy cannot be read: it was changed, or written by another version. ` +
@@ -214,11 +214,11 @@ export const unreadable = (name: string, cause: unknown): SyncError =>
     { cause },
   )
 
-/** Parses a position that a store has saved as JSON. @throws SyncError when the text is no JSON */
+/** Parses a position that a store has saved as JSON. @throws SyncError when the text is not valid JSON */
 export function parsePosition(key: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw unreadable(key, error)
+    throw unreadableError(key, error)
   }
 }

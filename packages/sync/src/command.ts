@@ -8,16 +8,16 @@ import { readTarget } from './target.ts'
 /** The default of `--schema`, the schema of a copy in PostgreSQL. */
 const defaultSchema = 'voucher_gateway_copy'
 
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+const secondsPerUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Parses a duration, such as `45s`, `30m`, `12h` or `90d`. @returns seconds, or NaN for any other text */
 export function parseDuration(text: string): number {
   const [, count, unit = ''] = /^(0|[1-9]\d{0,5})([smhd])$/.exec(text) ?? []
-  return Number(count) * (units[unit] ?? Number.NaN)
+  return Number(count) * (secondsPerUnit[unit] ?? Number.NaN)
 }
 
 /** @returns seconds */
-function readInterval(text: string): number {
+function parseInterval(text: string): number {
   const seconds = parseDuration(text)
   // Node's timers accept at most 2^31 milliseconds.
   if (!(seconds >= 1 && seconds <= 86_400)) throw new InvalidArgumentError('Give 1s to 24h, such as 30s, 5m or 1h.')
@@ -55,7 +55,7 @@ async function createReport(json: boolean) {
  * Returns the target of the copy; null when the text is not a valid target. Ends the command with an error when the
  * target is a PostgreSQL URL that cannot be used.
  */
-function readPlace({ to, schema }: Options) {
+function parseTarget({ to, schema }: Options) {
   try {
     return readTarget(to, schema)
   } catch (error) {
@@ -70,7 +70,7 @@ function taskOf({ dryRun, status, verify }: Options) {
   return verify ? 'verify' : 'sync'
 }
 
-/** `sync`: keeps a copy of the records that a token may read in step with the service. */
+/** The command `sync`, which copies the records that a token may read, and keeps the copy up to date. */
 export const syncCommand = new Command('sync')
   // The description is one line, because shell completion prints it after the name of the command.
   .description('Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.')
@@ -83,7 +83,7 @@ export const syncCommand = new Command('sync')
   )
   .addOption(service.tenantOption('copy'))
   .addOption(service.listOption('copy', tenantListNames))
-  .option('--watch <interval>', 'stay, and begin a round at this interval, such as 30s or 5m', readInterval)
+  .option('--watch <interval>', 'stay, and begin a round at this interval, such as 30s or 5m', parseInterval)
   .addOption(
     new Option('--follow', 'stay, and take each change within a second of its listing')
       .default(false)
@@ -121,7 +121,7 @@ export const syncCommand = new Command('sync')
       'pass; 130 stopped by a signal before it was in step; 141 the reader of the output has left.',
   )
   .action(async (options: Options) => {
-    const target = readPlace(options)
+    const target = parseTarget(options)
     if (!target) {
       return syncCommand.error("error: option '--to <place>' names no directory, sqlite:FILE or postgres:// URL.")
     }

@@ -1,7 +1,11 @@
 /** A store that writes nothing, for a sync that only reports the records it would read. */
 import type { CopyReader, Store } from './store.ts'
 
-/** Creates the store of a dry run. @param reader the existing copy; null when there is no copy */
+/**
+ * Creates a store that reads an existing copy and ignores all commits.
+ *
+ * @param reader the existing copy; null when there is no copy
+ */
 export const createDryStore = (reader: CopyReader | null): Store => ({
   positions: reader?.positions ?? new Map(),
   counts: async () => (await reader?.counts()) ?? [],

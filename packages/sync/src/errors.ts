@@ -37,7 +37,7 @@ export class SyncError extends Error {
 }
 
 /** Returns the error of a sync whose copy another sync has taken over. */
-export const takenOver = (): SyncError =>
+export const takenOverError = (): SyncError =>
   new SyncError(exitCodes.inUse, 'Another sync has opened this copy, so this one stops. Run one sync for each copy.')
 
 /**
@@ -45,5 +45,5 @@ export const takenOver = (): SyncError =>
  *
  * @param other describes the other sync, as the start of a sentence
  */
-export const inUse = (other: string): SyncError =>
+export const inUseError = (other: string): SyncError =>
   new SyncError(exitCodes.inUse, `${other} syncs to this copy already. Stop it first, or wait until it has ended.`)

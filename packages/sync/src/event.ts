@@ -23,7 +23,10 @@ export type SyncEvent =
   | { event: 'wait'; seconds: number; reason: string }
   /** The sync begins to read all lists again from their beginning (docs/guides/keeping-in-step.md). */
   | { event: 'full_pass'; reason: string }
-  /** A tenant was dropped with its records: it was deleted, or the token is not authorised for it any more. */
+  /**
+   * A tenant was deleted from the copy with its records, because the service has deleted the tenant or the token may no
+   * longer read it.
+   */
   | { event: 'left'; tenant: number }
   /** The sync skips a list, because the token lacks the permission. */
   | { event: 'skipped'; list: TenantListName; message: string }
@@ -50,7 +53,7 @@ export type SyncEvent =
       missing: number
       extra: number
       different: number
-      /** Some of the ids of the records that differ. */
+      /** The ids of some records that differ, as examples. */
       examples: number[]
     }
   /** All lists match the service. */

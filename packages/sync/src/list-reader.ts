@@ -11,7 +11,7 @@ import type { Change, StoredRecord } from './store.ts'
 import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 
 /** The maximum number of records that are read by pages. An export would use up one of the few exports per hour. */
-const smallList = 1_000
+const maxPagedRecords = 1_000
 
 /** The number of records that pages return per second, at 120 pages of 50 records per minute. */
 const pageRate = 100
@@ -81,7 +81,7 @@ async function readPages(part: Part, isFirstPage: boolean): Promise<void> {
   const from = reading?.via === 'pages' ? { cursor: reading.cursor } : { updatedSince: since }
   try {
     for await (const page of sync.source.pages(tenantId, list, from)) {
-      await write(part, 'pages', page)
+      await storePage(part, 'pages', page)
       if (isFirstPage) return
     }
   } catch (error) {
@@ -96,7 +96,7 @@ async function readExport(part: Part): Promise<void> {
   await waitForExport(sync)
   try {
     const parts = source.exportList(tenantId, list, reading?.via === 'export' ? reading.cursor : undefined)
-    for await (const page of parts) await write(part, 'export', page)
+    for await (const page of parts) await storePage(part, 'export', page)
   } catch (error) {
     const code = codeOf(error)
     // A proxy that blocks exports may answer 403. If the token has lost the permission instead, the next page of v1
@@ -109,11 +109,11 @@ async function readExport(part: Part): Promise<void> {
 }
 
 /** Writes a page and the new position in one commit, and reports the progress. */
-async function write({ sync, tenantId, list, total, result }: Part, via: ListReading['via'], page: ListPage) {
+async function storePage({ sync, tenantId, list, total, result }: Part, via: ListReading['via'], page: ListPage) {
   const { checkpoint, store, stop, report } = sync
   const { records } = page
   const state = checkpoint.list(tenantId, list)
-  const next = advance(state, via, page)
+  const next = advanceListState(state, via, page)
   const changes: Change[] = records.length > 0 ? [{ kind: 'put', list, tenantId, pass: state.pass, records }] : []
   await store.commit(changes, checkpoint.setList(tenantId, list, next))
   result.received += records.length
@@ -174,7 +174,11 @@ async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unk
 }
 
 /** Returns the state of the list after a page of v1 or a chunk of an export. */
-function advance(state: ListState, via: ListReading['via'], { records, cursor, serverTime }: ListPage): ListState {
+function advanceListState(
+  state: ListState,
+  via: ListReading['via'],
+  { records, cursor, serverTime }: ListPage,
+): ListState {
   // An export cannot continue from the cursor of a page, so it starts from the beginning. Pages can continue an export.
   const reading = via === 'export' && state.reading?.via === 'pages' ? null : state.reading
   const until = reading?.until ?? serverTime
@@ -187,5 +191,5 @@ function advance(state: ListState, via: ListReading['via'], { records, cursor, s
 
 /** Returns whether an export, with its wait, reads this number of records in less time than pages. */
 function mayExport({ exports }: Sync, left: number): boolean {
-  return exports.available && left > smallList && exports.delay() < left / pageRate
+  return exports.available && left > maxPagedRecords && exports.delay() < left / pageRate
 }

@@ -1,6 +1,5 @@
 import type { SyncEvent } from './event.ts'
 
-/** The speed at which a list is read. */
 export interface ReadingRate {
   recordsPerSecond: number
   /** Null when the number of records of the list is unknown. */

@@ -3,7 +3,7 @@ import { type Removal, type TenantListName, tenantListNames } from '#client'
 import { hasBegun, restartList, type TenantState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
 import { removalResourceOf } from './lists.ts'
-import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from './service-error.ts'
+import { isGone, isGraphqlFieldError, isUnknownCursor, messageOf, needsFullPass } from './service-error.ts'
 import type { Change } from './store.ts'
 import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 
@@ -45,7 +45,7 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
  * Returns whether the token may read the tenant. False only for an error in a GraphQL answer: when the service is down,
  * a proxy may answer 404 or 403, and the copy must not drop the tenant because of such an answer.
  *
- * @throws SyncError when something else than the service answers
+ * @throws SyncError when a server other than the service answers
  */
 export async function fetchTenantAccess({ source }: Sync, tenantId: number): Promise<boolean> {
   try {
@@ -53,20 +53,20 @@ export async function fetchTenantAccess({ source }: Sync, tenantId: number): Pro
     return true
   } catch (error) {
     if (!isGone(error)) throw error
-    if (isOfGraphql(error)) return false
+    if (isGraphqlFieldError(error)) return false
     const message = `Something else than the service answers at ${source.url}/graphql: ${messageOf(error)}`
     throw new SyncError(exitCodes.unreachable, message, { cause: error })
   }
 }
 
 /** Returns the lists of a tenant whose records the copy can contain, and whose removals the sync must not miss. */
-const keptLists = ({ lists }: TenantState): TenantListName[] =>
+const listReadableLists = ({ lists }: TenantState): TenantListName[] =>
   tenantListNames.filter(list => lists[list] !== undefined && hasBegun(lists[list]) && !lists[list].refused)
 
 async function readPages(sync: Sync, tenantId: number, result: RoundResult): Promise<RemovalOutcome> {
   const { checkpoint, source, store } = sync
   const state = checkpoint.tenant(tenantId)
-  const resources = (['tenants', ...keptLists(state)] as const).map(list => removalResourceOf(list))
+  const resources = (['tenants', ...listReadableLists(state)] as const).map(list => removalResourceOf(list))
   const { bound, reading } = state.removals
   const pages = source.removals(tenantId, { resources, updatedSince: bound, cursor: reading?.cursor })
   for await (const { records: removals, nextCursor: cursor, serverTime, epoch } of pages) {
@@ -74,7 +74,7 @@ async function readPages(sync: Sync, tenantId: number, result: RoundResult): Pro
     noteServerTime(result, serverTime)
     const state = checkpoint.tenant(tenantId)
     const until = state.removals.reading?.until ?? serverTime
-    const changes = changesOf(sync, tenantId, removals)
+    const changes = convertRemovals(sync, tenantId, removals)
     const positions = checkpoint.setTenant(tenantId, {
       ...state,
       removals: cursor === null ? { bound: until, reading: null } : { bound, reading: { cursor, until } },
@@ -96,7 +96,7 @@ async function restartRemovals({ checkpoint, store }: Sync, tenantId: number): P
 }
 
 /** Converts removals to changes of the copy, one change per list. */
-function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Removal[]): Change[] {
+function convertRemovals({ checkpoint }: Sync, tenantId: number, removals: readonly Removal[]): Change[] {
   const changes: Change[] = []
   for (const list of tenantListNames) {
     const ids = removals.flatMap(({ resource, recordId }) => (resource === removalResourceOf(list) ? [recordId] : []))
@@ -113,7 +113,7 @@ function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Re
  * regains the permission, the lists are read again.
  */
 async function markForbiddenLists({ checkpoint, source, store }: Sync, tenantId: number): Promise<void> {
-  for (const list of keptLists(checkpoint.tenant(tenantId))) {
+  for (const list of listReadableLists(checkpoint.tenant(tenantId))) {
     if (await source.mayRead(tenantId, removalResourceOf(list))) continue
     const state = restartList(checkpoint.list(tenantId, list), true)
     await store.commit([], checkpoint.setList(tenantId, list, state))

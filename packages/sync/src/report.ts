@@ -1,7 +1,7 @@
 /** Prints the events of a sync as lines of JSON or as sentences. */
 import { isError, type SyncEvent } from './event.ts'
 import { createRateMeter, type ReadingRate } from './reading-rate.ts'
-import { escapeControls, sentenceOf } from './sentence.ts'
+import { describeEvent, escapeControls } from './sentence.ts'
 
 /** Receives events. */
 export type ReportEvent = (event: SyncEvent) => void
@@ -50,5 +50,5 @@ export function createLineReport(): ReportEvent {
 /** Prints an event as a sentence, on the standard output or the standard error. */
 export function printSentence(event: SyncEvent, rate: ReadingRate | null): void {
   const print = isError(event) ? console.error : console.log
-  print(sentenceOf(event, rate))
+  print(describeEvent(event, rate))
 }

@@ -1,9 +1,9 @@
 /**
- * One round of the recipe in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each
+ * One round of the steps in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each
  * tenant. After the first round, each round reads only the changes since the round before.
  */
 import { type TenantListName, tenantListNames } from '#client'
-import { everything, planRound, type RoundPlan } from './changes.ts'
+import { planFullRound, planRound, type RoundPlan } from './changes.ts'
 import { hasBegun, newListState, restartList, type TenantState } from './checkpoint.ts'
 import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
@@ -26,7 +26,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
   let due = await planRound(sync)
   if (due.position) noteServerTime(result, due.position.after)
   if (due.isEverything) await store.commit([], checkpoint.settle())
-  if (await applyRemovals(sync, due, result)) due = everything(due.position)
+  if (await applyRemovals(sync, due, result)) due = planFullRound(due.position)
   if (due.isEverything) lacking.clear()
   if (due.tenants) await readTenants(sync, result)
   for (const tenantId of selectedTenants(sync)) {
@@ -34,11 +34,11 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
       if (!checkpoint.tenants.has(tenantId)) break
       if (!isListSelected(sync, list)) continue
       if (!due.list(tenantId, list)) {
-        if (checkpoint.list(tenantId, list).refused) await refuse(sync, tenantId, list, result)
+        if (checkpoint.list(tenantId, list).refused) await keepRefusedList(sync, tenantId, list, result)
         continue
       }
       if (!lacking.has(list)) await readOrSkip(sync, tenantId, list, result)
-      if (lacking.has(list)) await refuse(sync, tenantId, list, result)
+      if (lacking.has(list)) await keepRefusedList(sync, tenantId, list, result)
     }
   }
   for (const [list, message] of lacking) {
@@ -135,7 +135,7 @@ async function readOrSkip(sync: Sync, tenantId: number, list: TenantListName, re
  * Keeps the records of a list that the token may no longer read. When the token regains the permission, the list is
  * read again.
  */
-async function refuse(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
+async function keepRefusedList(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   const { checkpoint, store } = sync
   const state = checkpoint.tenants.get(tenantId)?.lists[list]
   if (!state) return

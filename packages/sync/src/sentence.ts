@@ -6,10 +6,10 @@ import type { ReadingRate } from './reading-rate.ts'
 /**
  * Matches control characters, and characters that change the direction of text, because a terminal would execute them.
  */
-const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
+const controlCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
 /** Escapes control characters, and characters that change the direction of text, in a text of JSON. */
-export const escapeControls = (json: string): string => json.replace(controls, escapeUnits)
+export const escapeControls = (json: string): string => json.replace(controlCharacters, escapeUnits)
 
 /** Escapes the characters that some readers treat as the end of a line. JSON itself escapes the other line ends. */
 export const escapeLineEnds = (json: string): string => json.replace(/[\u0085\u2028\u2029]/g, escapeUnits)
@@ -20,10 +20,10 @@ const escapeUnits = (text: string) =>
     .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('')
 
-const format = (count: number) => count.toLocaleString('en')
+const formatCount = (count: number) => count.toLocaleString('en')
 
 /** Returns a count with its noun. */
-const amount = (count: number, noun: string) => `${format(count)} ${noun}${count === 1 ? '' : 's'}`
+const formatWithNoun = (count: number, noun: string) => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
 
 /** Returns a duration in seconds as text, such as `1 h 5 min`. */
 export function formatSeconds(seconds: number): string {
@@ -33,8 +33,8 @@ export function formatSeconds(seconds: number): string {
 }
 
 /** Returns an event as a sentence, without control characters, because the service supplies parts of the text. */
-export const sentenceOf = (event: SyncEvent, rate: ReadingRate | null): string =>
-  textOf(event, rate).replace(controls, ' ')
+export const describeEvent = (event: SyncEvent, rate: ReadingRate | null): string =>
+  textOf(event, rate).replace(controlCharacters, ' ')
 
 function textOf(event: SyncEvent, rate: ReadingRate | null): string {
   switch (event.event) {
@@ -49,8 +49,8 @@ function textOf(event: SyncEvent, rate: ReadingRate | null): string {
       const records =
         total === null
           ? `${describeCount(received, list)} so far`
-          : `${format(received)} of ${describeCount(Math.max(total, received), list)}`
-      const speed = rate ? `, ${format(Math.round(rate.recordsPerSecond))}/s` : ''
+          : `${formatCount(received)} of ${describeCount(Math.max(total, received), list)}`
+      const speed = rate ? `, ${formatCount(Math.round(rate.recordsPerSecond))}/s` : ''
       const left = rate?.secondsLeft == null ? '' : `, about ${formatSeconds(rate.secondsLeft)} left`
       return `Tenant ${tenant}: ${records}${speed}${left}.`
     }
@@ -70,27 +70,27 @@ function textOf(event: SyncEvent, rate: ReadingRate | null): string {
         : `The webhook ${event.url} is paused since ${event.since}: ask an administrator of the service to resume it.`
     case 'in_step':
       return (
-        `In step at ${event.server_time}: ${amount(event.tenants, 'tenant')}, ${amount(event.received, 'record')} ` +
-        `received, ${amount(event.removed, 'removal')}, ${formatSeconds(event.seconds)}.`
+        `In step at ${event.server_time}: ${formatWithNoun(event.tenants, 'tenant')}, ${formatWithNoun(event.received, 'record')} ` +
+        `received, ${formatWithNoun(event.removed, 'removal')}, ${formatSeconds(event.seconds)}.`
       )
     case 'would_read':
       return `Tenant ${event.tenant}: would read ${describeCount(event.count, event.list)}, to the end of the list.`
     case 'dry_run':
       return (
-        `A sync would receive ${amount(event.received, 'record')} of ${amount(event.tenants, 'tenant')} and apply ` +
-        `${amount(event.removed, 'removal')}. Nothing was written.`
+        `A sync would receive ${formatWithNoun(event.received, 'record')} of ${formatWithNoun(event.tenants, 'tenant')} and apply ` +
+        `${formatWithNoun(event.removed, 'removal')}. Nothing was written.`
       )
     case 'compared':
       return describeComparison(event)
     case 'verified':
       return (
-        `The copy holds what the service holds at ${event.server_time}: ${amount(event.records, 'record')} compared, ` +
+        `The copy holds what the service holds at ${event.server_time}: ${formatWithNoun(event.records, 'record')} compared, ` +
         `${formatSeconds(event.seconds)}.`
       )
     case 'copy': {
       const { url, to, tenants, server_time: time, age_seconds: age } = event
       const position = time === null ? 'not yet in step' : `in step up to ${time}, ${formatSeconds(age ?? 0)} ago`
-      return `A copy of ${url} in ${to}: ${amount(tenants, 'tenant')}, ${position}.`
+      return `A copy of ${url} in ${to}: ${formatWithNoun(tenants, 'tenant')}, ${position}.`
     }
     case 'list': {
       const { tenant, list, records, state, server_time: time } = event
@@ -111,7 +111,7 @@ export function describeComparison(event: SyncEvent & { event: 'compared' }): st
   const { tenant, list, service, copy, missing, extra, different, examples } = event
   if (missing + extra + different === 0) return `Tenant ${tenant}: ${describeCount(copy, list)}, as in the service.`
   return (
-    `Tenant ${tenant}: ${describeCount(service, list)} in the service, ${format(copy)} in the copy: ${format(missing)} missing, ` +
-    `${format(extra)} too many, ${format(different)} different (such as ${examples.join(', ')}).`
+    `Tenant ${tenant}: ${describeCount(service, list)} in the service, ${formatCount(copy)} in the copy: ${formatCount(missing)} missing, ` +
+    `${formatCount(extra)} too many, ${formatCount(different)} different (such as ${examples.join(', ')}).`
   )
 }

@@ -10,7 +10,8 @@ export const codeOf = (error: unknown): string | null => (error instanceof Vouch
 export const isGone = (error: unknown): boolean => ['NOT_FOUND', 'FORBIDDEN'].includes(codeOf(error) ?? '')
 
 /** Returns whether an error is a field error of a GraphQL response: only a field error has status 200. */
-export const isOfGraphql = (error: unknown): boolean => error instanceof VoucherGatewayError && error.status === 200
+export const isGraphqlFieldError = (error: unknown): boolean =>
+  error instanceof VoucherGatewayError && error.status === 200
 
 /** Returns whether the service refused the cursor. The field is `cursor` in v1 and exports, and `after` in GraphQL. */
 export const isUnknownCursor = (error: unknown): boolean =>

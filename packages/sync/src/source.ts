@@ -20,7 +20,7 @@ export interface ListPage {
   serverTime: string
 }
 
-/** The address of the service, and the rules for its requests. */
+/** The address and the token of the service, and the settings of its client. */
 interface SourceOptions {
   url: string
   token: string
@@ -41,7 +41,7 @@ const toStored = (record: Listed): StoredRecord => ({
   record,
 })
 
-async function* convert(pages: AsyncIterable<Page<Listed>>): AsyncGenerator<ListPage> {
+async function* convertPages(pages: AsyncIterable<Page<Listed>>): AsyncGenerator<ListPage> {
   for await (const { records, nextCursor, serverTime } of pages) {
     yield { records: records.map(toStored), cursor: nextCursor, serverTime }
   }
@@ -63,8 +63,8 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     onWait: (error, ms) => report({ event: 'wait', seconds: Math.ceil(ms / 1000), reason: waitReason(error.code) }),
   })
 
-  /** Reads the list of tenants by pages. */
-  const tenants = () => convert(client.tenants({ signal }).pages())
+  /** Yields the pages of the list of tenants. */
+  const tenants = () => convertPages(client.tenants({ signal }).pages())
 
   return {
     url,
@@ -76,13 +76,13 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
       throw new Error('The list of tenants has no page.')
     },
 
-    /** Reads a list by pages. */
+    /** Yields the pages of a list. */
     pages: (tenantId: number, list: TenantListName, from: ListOptions): AsyncIterable<ListPage> =>
-      convert(client[tenantLists[list].list](tenantId, { ...from, signal }).pages()),
+      convertPages(client[tenantLists[list].list](tenantId, { ...from, signal }).pages()),
 
     /** Reads a list through a bulk export, from its beginning or after a cursor of an export. */
     exportList: (tenantId: number, list: TenantListName, cursor?: string): AsyncIterable<ListPage> =>
-      convert(client[tenantLists[list].export](tenantId, { cursor, signal }).pages()),
+      convertPages(client[tenantLists[list].export](tenantId, { cursor, signal }).pages()),
 
     /** Reads the removals of a tenant since a bound; with a cursor, only the removals after the cursor. */
     removals: (tenantId: number, query: RemovalOptions) => client.removals(tenantId, { ...query, signal }).pages(),

@@ -22,7 +22,8 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
       if (!lists[list]) return []
       // When only the journal has the latest records of a list, the list is not yet in step for a reader of the files.
       const found = (published.tenants.has(tenant) && published.tenant(tenant).lists[list]) || newListState
-      const { state, bound } = statusOf(lists[list]).state === 'in_step' ? statusOf(found) : statusOf(lists[list])
+      const { state, bound } =
+        describeListState(lists[list]).state === 'in_step' ? describeListState(found) : describeListState(lists[list])
       const records = counts.get(`${list} ${tenant}`) ?? 0
       return [{ event: 'list' as const, tenant, list, records, state, server_time: bound }]
     }),
@@ -50,7 +51,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
   )
 }
 
-const statusOf = ({ bound, refused, swept }: ListState): { state: ListStatus; bound: string | null } => ({
+const describeListState = ({ bound, refused, swept }: ListState): { state: ListStatus; bound: string | null } => ({
   state: refused ? 'refused' : bound !== null && swept ? 'in_step' : 'reading',
   bound,
 })

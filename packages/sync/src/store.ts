@@ -10,7 +10,9 @@ export interface StoredRecord {
   record: object
 }
 
-/** A change of the records. A tenant's own record is in the list `tenants`, under its own id. */
+/**
+ * A change of the records. The record of a tenant is in the list `tenants`, with the id of the tenant as `tenantId`.
+ */
 export type Change =
   /** Adds records, or replaces the records with the same ids. */
   | { kind: 'put'; list: ListName; tenantId: number; pass: number; records: readonly StoredRecord[] }

@@ -42,7 +42,6 @@ export function noteServerTime(result: RoundResult, serverTime: string): void {
   if (result.serverTime === '' || serverTime < result.serverTime) result.serverTime = serverTime
 }
 
-/** The result of a round. */
 export interface RoundResult {
   received: number
   removed: number

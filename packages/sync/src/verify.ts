@@ -39,9 +39,9 @@ interface ListDifferences {
 }
 
 /**
- * Compares a copy that is in step. Reads all lists of the service, and then brings the copy in step once more. Records
- * that this round changes are not compared, because the service changed them after the first reading. Further rounds
- * follow while differences exist: only a record that is wrong in the copy stays different.
+ * Compares a copy that is in step. Reads all lists of the service, and then runs another round. Records that this round
+ * changes are not compared, because the service changed them after the first reading. Further rounds follow while
+ * differences exist: only a record that is wrong in the copy stays different.
  *
  * The list of tenants is not compared, because each round writes the whole list.
  *
@@ -49,15 +49,15 @@ interface ListDifferences {
  */
 export async function verifyCopy(sync: Sync): Promise<void> {
   const started = performance.now()
-  const service = await readService(sync)
-  const { store, changed } = watchChanges(sync.store)
+  const service = await readServiceChecksums(sync)
+  const { store, changed } = recordChanges(sync.store)
   let { serverTime } = await runRound({ ...sync, store })
   const found: ListDifferences[] = []
   for (const [tenantId, lists] of service) {
     if (!sync.checkpoint.tenants.has(tenantId)) continue
     for (const [list, checksums] of lists) {
       const left = changed.get(keyOf(list, tenantId)) ?? new Set()
-      if (left !== 'all') found.push(await compare(sync.store, list, tenantId, checksums, left))
+      if (left !== 'all') found.push(await compareList(sync.store, list, tenantId, checksums, left))
     }
   }
   for (let round = 1; round <= confirmingRounds && found.some(isDifferent); round++) {
@@ -67,12 +67,12 @@ export async function verifyCopy(sync: Sync): Promise<void> {
   for (const { list, tenantId } of await sync.store.counts()) {
     if (list === 'tenants' || sync.checkpoint.tenants.has(tenantId) || !isSelected(sync, tenantId)) continue
     // The checkpoint does not have this tenant, so all of its records in the copy count as extra.
-    found.push(await compare(sync.store, list, tenantId, new Map(), new Set()))
+    found.push(await compareList(sync.store, list, tenantId, new Map(), new Set()))
   }
   const comparisons = found.map(toComparison)
   for (const comparison of comparisons) sync.report(comparison)
   const differing = comparisons.filter(({ missing, extra, different }) => missing + extra + different > 0)
-  if (differing.length > 0) throw differs(differing)
+  if (differing.length > 0) throw differenceError(differing)
   const records = comparisons.reduce((sum, { copy }) => sum + copy, 0)
   const seconds = Math.round(performance.now() - started) / 1000
   sync.report({ event: 'verified', server_time: serverTime, records, seconds })
@@ -81,7 +81,7 @@ export async function verifyCopy(sync: Sync): Promise<void> {
 const keyOf = (list: TenantListName, tenantId: number) => `${list} ${tenantId}`
 
 /** Returns the checksums of all records of the service that the copy should have. */
-async function readService(sync: Sync): Promise<Map<number, Map<TenantListName, Checksums>>> {
+async function readServiceChecksums(sync: Sync): Promise<Map<number, Map<TenantListName, Checksums>>> {
   const service = new Map<number, Map<TenantListName, Checksums>>()
   for (const tenantId of selectedTenants(sync)) {
     const lists = new Map<TenantListName, Checksums>()
@@ -103,7 +103,7 @@ async function readService(sync: Sync): Promise<Map<number, Map<TenantListName, 
 }
 
 /** Returns a store that also records the ids of changed records; `all` for a list that was replaced. */
-function watchChanges(store: Store) {
+function recordChanges(store: Store) {
   const changed = new Map<string, Set<number> | 'all'>()
   const add = (list: TenantListName, tenantId: number, ids: readonly number[]) => {
     const known = changed.get(keyOf(list, tenantId)) ?? new Set()
@@ -133,7 +133,7 @@ function watchChanges(store: Store) {
   return { store: watched, changed }
 }
 
-async function compare(
+async function compareList(
   store: Store,
   list: TenantListName,
   tenantId: number,
@@ -178,7 +178,7 @@ const toComparison = ({ tenantId, list, copy, missing, extra, different }: ListD
   examples: [...missing, ...extra, ...different].slice(0, maxExamples),
 })
 
-function differs(comparisons: readonly Comparison[]): SyncError {
+function differenceError(comparisons: readonly Comparison[]): SyncError {
   const named = comparisons.slice(0, maxExamples).map(describeComparison)
   const others = comparisons.length > named.length ? ` And ${comparisons.length - named.length} more lists differ.` : ''
   return new SyncError(

@@ -8,9 +8,13 @@ import type { Source } from './source.ts'
 import type { Sync } from './sync.ts'
 
 /** The interval at which a watch reads the webhooks, in milliseconds. Each request uses one unit of the rate limit. */
-const interval = 3_600_000
+const checkInterval = 3_600_000
 
-/** Reports each webhook that is failing or paused. @throws the errors of the client */
+/**
+ * Reports each webhook that is failing or paused.
+ *
+ * @throws VoucherGatewayError when the service cannot be reached or refuses the request
+ */
 export async function reportWebhooks(source: Pick<Source, 'webhooks'>, report: ReportEvent): Promise<void> {
   for (const { url, state, failingSince, pausedAt } of await source.webhooks()) {
     if (state === 'FAILING') report({ event: 'webhook', url, state: 'failing', since: failingSince })
@@ -31,7 +35,7 @@ export class WebhookWatch {
    * @param source a source with only one attempt, so that a watch does not wait for the webhooks
    */
   async look(source: Source, { changes, report }: Pick<Sync, 'changes' | 'report'>): Promise<void> {
-    if (!changes.available || performance.now() - this.lookedAt < interval) return
+    if (!changes.available || performance.now() - this.lookedAt < checkInterval) return
     this.lookedAt = performance.now()
     try {
       await reportWebhooks(source, report)

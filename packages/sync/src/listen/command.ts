@@ -23,7 +23,7 @@ interface Options extends service.ServiceOptions {
   json: boolean
 }
 
-function readReceiver(text: string): string {
+function parseReceiver(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw new InvalidArgumentError('Give an address such as http://localhost:3000/hook.')
@@ -36,7 +36,7 @@ function readSecret(text: string): string {
   throw new InvalidArgumentError('Give whsec_ and 24 to 64 bytes in Base64, as Standard Webhooks has it.')
 }
 
-function describe({ type, tenant, problem, retryIn, status }: Attempt): string {
+function describeAttempt({ type, tenant, problem, retryIn, status }: Attempt): string {
   if (problem === null) return `${type} of tenant ${tenant}: accepted with ${status}.`
   return `${type} of tenant ${tenant}: ${problem}; tries again in ${retryIn} s.`
 }
@@ -48,7 +48,7 @@ export const listenCommand = new Command('listen')
   .addOption(service.allowHttpOption())
   .addOption(
     new Option('--forward-to <address>', 'the receiver, such as http://localhost:3000/hook')
-      .argParser(readReceiver)
+      .argParser(parseReceiver)
       .makeOptionMandatory(),
   )
   .addOption(
@@ -102,7 +102,7 @@ async function listen(url: string, options: Options, stop: AbortSignal, print: P
   const forwarder = new Forwarder(
     {
       ...{ service: url, to, key: keyOf(options.secret ?? made ?? '') ?? Buffer.alloc(0) },
-      report: attempt => print(attempt.problem === null ? 'accepted' : 'refused', attempt, describe(attempt)),
+      report: attempt => print(attempt.problem === null ? 'accepted' : 'refused', attempt, describeAttempt(attempt)),
       save: position => writer?.write({ position, ...selection, secret: made }),
     },
     after,

@@ -30,7 +30,7 @@ export interface Followed {
 /**
  * Returns the reason, as a sentence, why the changes after a position are not complete; null when they are complete.
  */
-function findGap(former: Position | null, { epoch, access }: Position): string | null {
+function findGapReason(former: Position | null, { epoch, access }: Position): string | null {
   if (former === null || (former.epoch === epoch && former.access === access)) return null
   return former.epoch === epoch
     ? 'the token has other tenants or permissions'
@@ -52,7 +52,7 @@ export async function* followChanges(
     let wholeBecause: string | null = null
     try {
       for await (const changes of client.watchChanges({ after: position?.serverTime, tenants, lists, signal })) {
-        wholeBecause = findGap(position, changes)
+        wholeBecause = findGapReason(position, changes)
         if (wholeBecause !== null) break
         position = changes
         yield { changes, wholeBecause }

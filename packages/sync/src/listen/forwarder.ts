@@ -11,12 +11,11 @@ const maxUnderWay = 10
  * `least` is the minimum time between two messages of a list, `longest` the maximum time between two attempts; in
  * milliseconds.
  */
-const interval = { least: 1_000, longest: 30_000 }
+const attemptIntervals = { least: 1_000, longest: 30_000 }
 
 /** The maximum time until the receiver must have answered, in milliseconds. */
-const timeout = 15_000
+const answerTimeout = 15_000
 
-/** An attempt to deliver a message. */
 export interface Attempt {
   type: string
   tenant: number
@@ -113,7 +112,7 @@ export class Forwarder {
       if (!attempt) return
       const { sent, ...answer } = attempt
       failures = answer.problem === null ? 0 : failures + 1
-      const wait = Math.min(interval.longest, interval.least * 2 ** Math.max(0, failures - 1))
+      const wait = Math.min(attemptIntervals.longest, attemptIntervals.least * 2 ** Math.max(0, failures - 1))
       this.options.report({
         ...answer,
         type: messageType(sent),
@@ -145,7 +144,13 @@ export class Forwarder {
     const body = toBody(sent, service)
     const headers = { 'content-type': 'application/json', ...sign(key, sent.id, body) }
     try {
-      const init = { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(timeout) } as const
+      const init = {
+        method: 'POST',
+        headers,
+        body,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(answerTimeout),
+      } as const
       const answer = await fetch(to, init)
       await answer.body?.cancel()
       const { ok, status } = answer

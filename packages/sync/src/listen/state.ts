@@ -82,7 +82,7 @@ export function createStateWriter(file: string) {
     await writeFile(`${file}.new`, text, { mode: 0o600, flush: true })
     await rename(`${file}.new`, file)
   }
-  /** @throws the error of a write */
+  /** @throws the error of a failed write */
   function throwIfFailed(): void {
     if (problem) throw problem
   }

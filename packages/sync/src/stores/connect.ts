@@ -24,7 +24,7 @@ interface CopyDatabase {
  * @returns the connection; close it with `end()`
  */
 export async function connect(address: string): Promise<CopyDatabase> {
-  const probe = open(address, { prepare: false })
+  const probe = openConnection(address, { prepare: false })
   try {
     const rows = await probe<{ pid: number }[]>`select /* copy.session */ pg_backend_pid() as pid`
     if (rows.state.pid !== rows[0]?.pid) return { sql: probe, pooled: true }
@@ -39,11 +39,11 @@ export async function connect(address: string): Promise<CopyDatabase> {
     default_transaction_isolation: 'read committed',
     search_path: 'pg_catalog, pg_temp',
   } as const
-  return { sql: open(address, { connection }), pooled: false }
+  return { sql: openConnection(address, { connection }), pooled: false }
 }
 
 /** Creates a connection that opens when the first statement runs. */
-function open(
+function openConnection(
   address: string,
   options: { prepare?: false; connection?: Partial<postgres.ConnectionParameters> },
 ): Connection {

@@ -21,32 +21,35 @@ export class DatabaseUrlError extends Error {
   }
 }
 
-const unchecked = { rejectUnauthorized: false }
+const uncheckedCertificate = { rejectUnauthorized: false }
 
-/** The meanings of `sslmode` for libpq, and of `ssl` for other drivers. */
-const modes = new Map<string, Tls>([
+/** The TLS settings for each value of `sslmode` in libpq, and of `ssl` in other drivers. */
+const tlsModes = new Map<string, Tls>([
   ...['disable', 'false', '0'].map(name => [name, { mode: 'disable', options: {} }] as const),
-  ...['allow', 'prefer'].map(name => [name, { mode: 'prefer', options: unchecked }] as const),
-  ...['require', 'no-verify'].map(name => [name, { mode: 'require', options: unchecked }] as const),
+  ...['allow', 'prefer'].map(name => [name, { mode: 'prefer', options: uncheckedCertificate }] as const),
+  ...['require', 'no-verify'].map(name => [name, { mode: 'require', options: uncheckedCertificate }] as const),
   ['verify-ca', { mode: 'require', options: { checkServerIdentity: () => undefined } }],
   ...['verify-full', 'true', '1'].map(name => [name, { mode: 'require', options: {} }] as const),
 ])
 
 /** The parameters that name files, and for each the TLS option that takes the content of the file. */
-const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key', sslcrl: 'crl' } as const
+const fileParameters = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key', sslcrl: 'crl' } as const
 
 /**
  * The parameters that are accepted with any value. Parameters for pools and time limits have no effect, because this
  * program sets its own.
  */
-const withAnyValue =
+const unlimitedParameters =
   'connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout sslnegotiation sslsni ' +
   'sslcompression ssl_max_protocol_version load_balance_hosts fallback_application_name krbsrvname gsslib gssdelegation ' +
   'servicefile min_protocol_version max_protocol_version uselibpqcompat connection_limit pool_timeout supa ' +
   'host user password dbname passfile application_name options statement_cache_size'
 
-const flag = [/^(true|false)$/, 'write true or false'] as const
-const tlsMode = [new RegExp(`^(${[...modes.keys()].join('|')})$`), 'write disable, require or verify-full'] as const
+const booleanValues = [/^(true|false)$/, 'write true or false'] as const
+const tlsModeValues = [
+  new RegExp(`^(${[...tlsModes.keys()].join('|')})$`),
+  'write disable, require or verify-full',
+] as const
 const verifyFullRemedy = 'remove it, and set sslmode=verify-full, which also proves who the server is'
 
 /** Parameters that are accepted only with certain values, with the remedy for other values. */
@@ -55,25 +58,29 @@ const limitedParameters: Readonly<Record<string, readonly [values: RegExp, remed
   client_encoding: [/^(auto|utf-?8)$/i, 'remove it, because all text is UTF-8'],
   gssencmode: [/^(disable|prefer)$/, 'remove it, and encrypt with sslmode=verify-full'],
   hostaddr: [/^$/, 'write the address in the place of the host'],
-  pgbouncer: flag,
+  pgbouncer: booleanValues,
   port: [/^([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/, 'write a port such as 5432'],
-  prepare: flag,
+  prepare: booleanValues,
   require_auth: [/^$/, verifyFullRemedy],
   requirepeer: [/^$/, verifyFullRemedy],
   schema: [/^public$/, 'remove it, because the service has its own schemas, and --schema names the schema of a copy'],
   service: [/^$/, 'write the host, the user and the database of that service into the URL'],
-  ssl: tlsMode,
+  ssl: tlsModeValues,
   ssl_min_protocol_version: [/^TLSv1(\.[12])?$/, 'remove it, because TLS 1.2 is the least'],
   sslcertmode: [/^allow$/, 'remove it, and name a certificate with sslcert where the server asks for one'],
   sslcrldir: [/^$/, 'name a file with sslcrl'],
-  sslmode: tlsMode,
+  sslmode: tlsModeValues,
   sslpassword: [/^$/, 'name a key without a password with sslkey'],
   target_session_attrs: [/^(any|read-write|primary|prefer-standby)$/, 'remove it, and name the primary'],
 }
 
-const names = [...withAnyValue.split(' '), ...Object.keys(files), ...Object.keys(limitedParameters)]
+const parameterNames = [
+  ...unlimitedParameters.split(' '),
+  ...Object.keys(fileParameters),
+  ...Object.keys(limitedParameters),
+]
 
-const unknown =
+const unknownRemedy =
   'which is not known: remove it, or write it as options=-c%20name%3Dvalue if it is a setting of the server'
 
 /** Returns the environment variable of libpq that supplies the default of a parameter. */
@@ -83,18 +90,21 @@ function variableOf(name: string): string {
 }
 
 /** The environment variables of libpq that are accepted. */
-export const databaseVariables = names.map(variableOf)
+export const databaseVariables = parameterNames.map(variableOf)
 
 /**
- * Reads the URL of a database. The default of a parameter is libpq's variable, such as `PGSSLMODE`.
+ * Reads the URL of a database. Missing parameters are read from the environment variables of libpq, such as
+ * `PGSSLMODE`.
  *
  * @returns the options of the driver, and `tls`, which is not an option; `path` is the path of a Unix socket
- * @throws DatabaseUrlError that lists all problems, without values
+ * @throws DatabaseUrlError that lists all problems, but no values, which may be secret
  */
 export function readDatabaseUrl(text: string, environment = process.env) {
-  const given = new Map(parametersOf(text))
+  const given = new Map(splitUrl(text))
   const get = (name: string) => given.get(name) ?? (environment[variableOf(name)] || undefined)
-  const problems = [...given.keys()].filter(name => !names.includes(name)).map(name => `has ${name}, ${unknown}`)
+  const problems = [...given.keys()]
+    .filter(name => !parameterNames.includes(name))
+    .map(name => `has ${name}, ${unknownRemedy}`)
   for (const [name, [accepted, remedy]] of Object.entries(limitedParameters)) {
     const label = given.has(name) ? name : variableOf(name)
     if (get(name) && !accepted.test(get(name) ?? ''))
@@ -112,7 +122,7 @@ export function readDatabaseUrl(text: string, environment = process.env) {
   const [host, port] = [get('host') ?? 'localhost', get('port') ?? '5432']
   if (host.includes(',')) problems.push('must name one host: several, separated by a comma, are not supported')
   const [user, database] = [get('user') ?? '', get('dbname') ?? '']
-  const password = get('password') ?? passwordIn(read('passfile') ?? '', [host, port, database || user, user])
+  const password = get('password') ?? findPassword(read('passfile') ?? '', [host, port, database || user, user])
   const tls = readTls(get, read)
   if (get('sslrootcert') === 'system' && !/^(verify-full|true|1)$/.test(get('sslmode') ?? get('ssl') ?? 'true')) {
     problems.push('must have sslmode=verify-full, or none, with sslrootcert=system')
@@ -127,13 +137,13 @@ export function readDatabaseUrl(text: string, environment = process.env) {
     /** Returns the value of a libpq parameter from the URL, or else from the environment variable. */
     parameter: get,
     prepare: get('prepare') !== 'false' && get('pgbouncer') !== 'true' && get('statement_cache_size') !== '0',
-    /** Settings with which a connection starts. */
+    /** The server settings that the driver sends at the start of a connection. */
     connection: Object.fromEntries(settings.filter(([, value]) => value !== '')),
   }
 }
 
 /** Splits a URL into parameters. @throws DatabaseUrlError when the text is not a URL of PostgreSQL */
-function parametersOf(text: string): (readonly [name: string, value: string])[] {
+function splitUrl(text: string): (readonly [name: string, value: string])[] {
   // A user without a host is valid for libpq, but not for `URL`.
   const whole = text.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?]|$)/, '$1localhost')
   if (!/^postgres(ql)?:\/\//.test(whole) || !URL.canParse(whole)) {
@@ -164,7 +174,7 @@ function parametersOf(text: string): (readonly [name: string, value: string])[] 
  * Returns the password of a connection from a password file of libpq, whose lines are
  * `host:port:database:user:password`. `*` matches any value.
  */
-function passwordIn(file: string, wanted: readonly string[]): string {
+function findPassword(file: string, wanted: readonly string[]): string {
   const lines = file.split(/\r?\n/).filter(line => !line.startsWith('#'))
   const entries = lines.map(line => line.match(/(\\.|[^:\\])+/g)?.map(field => field.replaceAll(/\\(.)/g, '$1')) ?? [])
   return entries.find(fields => wanted.every((value, at) => fields[at] === '*' || fields[at] === value))?.[4] ?? ''
@@ -176,11 +186,14 @@ function readTls(get: (name: string) => string | undefined, read: (name: string)
   // As in libpq, a file with certificate authorities turns on the check of certificates, even in a mode that does not
   // check them.
   const checked = mode.startsWith('verify') || !authorities || authorities === 'system'
-  const { mode: use = 'disable', options = {} } = modes.get(mode) ?? {}
+  const { mode: use = 'disable', options = {} } = tlsModes.get(mode) ?? {}
   if (use === 'disable') return { mode: use, options }
-  const own = Object.entries(files).map(([name, option]) => [option, get(name) === 'system' ? undefined : read(name)])
+  const own = Object.entries(fileParameters).map(([name, option]) => [
+    option,
+    get(name) === 'system' ? undefined : read(name),
+  ])
   return {
     mode: use,
-    options: { ...(checked ? options : modes.get('verify-ca')?.options), ...Object.fromEntries(own) },
+    options: { ...(checked ? options : tlsModes.get('verify-ca')?.options), ...Object.fromEntries(own) },
   }
 }

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { tenantListNames } from '#client'
-import { type Positions, parsePosition, unreadable } from '../checkpoint.ts'
+import { type Positions, parsePosition, unreadableError } from '../checkpoint.ts'
 import { exitCodes, SyncError } from '../errors.ts'
 import type { ListName } from '../lists.ts'
 import type { CopiedRecord, CopyReader, RecordCount } from '../store.ts'
@@ -57,7 +57,7 @@ export async function readCheckpoint(path: string): Promise<StoredCheckpoint> {
   }
   const parsed = checkpointSchema.safeParse(parsePosition(path, text))
   if (parsed.success) return parsed.data
-  throw unreadable(path, parsed.error)
+  throw unreadableError(path, parsed.error)
 }
 
 /** Applies changed positions. */

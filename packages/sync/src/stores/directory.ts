@@ -99,7 +99,7 @@ async function writeCheckpoint(path: string, stored: StoredCheckpoint): Promise<
   await syncDirectory(dirname(path))
 }
 
-/** Rewrites a file with the changes. A list without records has no file. */
+/** Rewrites the file of a list with the changes. Deletes the file when the list has no records. */
 async function applyChanges(path: string, changes: FileChanges, read: ReturnType<Journal['reader']>): Promise<void> {
   let count = 0
   async function* lines() {

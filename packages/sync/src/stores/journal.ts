@@ -31,14 +31,14 @@ export interface FileChanges {
   records: Map<number, RecordPosition | null>
 }
 
-const list = z.enum(listNames)
-const id = z.int().positive()
-const pass = z.int().nonnegative()
+const listSchema = z.enum(listNames)
+const idSchema = z.int().positive()
+const passSchema = z.int().nonnegative()
 const entrySchema = z.union([
-  z.tuple([z.literal('put'), list, id, pass, id, z.unknown()]),
-  z.tuple([z.literal('remove'), list, id, id]),
-  z.tuple([z.literal('drop'), id]),
-  z.tuple([z.literal('sweep'), list, id, pass]),
+  z.tuple([z.literal('put'), listSchema, idSchema, passSchema, idSchema, z.unknown()]),
+  z.tuple([z.literal('remove'), listSchema, idSchema, idSchema]),
+  z.tuple([z.literal('drop'), idSchema]),
+  z.tuple([z.literal('sweep'), listSchema, idSchema, passSchema]),
   z.tuple([z.literal('commit'), z.record(z.string(), z.unknown())]),
 ])
 type Entry = z.infer<typeof entrySchema>
@@ -71,7 +71,7 @@ export class JournalContent {
       const entry = parseEntry(text)
       // An incomplete line is always the last one, after the last commit.
       if (!entry) break
-      const prefix = entry[0] === 'put' ? putPrefix(entry[1], entry[2], entry[3], entry[4]).length : 0
+      const prefix = entry[0] === 'put' ? createPutPrefix(entry[1], entry[2], entry[3], entry[4]).length : 0
       waiting.push({ entry, position: { offset: offset + prefix, length: end - offset - prefix - 2 } })
       if (entry[0] !== 'commit') continue
       for (const { entry, position } of waiting) this.apply(entry, position)
@@ -162,7 +162,7 @@ export class Journal extends JournalContent {
         const { list, tenantId, pass, records } = change
         for (const { id, record } of records) {
           const body = escapeLineEnds(JSON.stringify(record))
-          add(['put', list, tenantId, pass, id, null], putPrefix(list, tenantId, pass, id), body, ']\n')
+          add(['put', list, tenantId, pass, id, null], createPutPrefix(list, tenantId, pass, id), body, ']\n')
         }
       } else if (change.kind === 'remove') {
         for (const id of change.ids) addPlain(['remove', change.list, change.tenantId, id])
@@ -205,7 +205,7 @@ export class Journal extends JournalContent {
  * Returns the start of a record's line, up to the JSON of the record. The start is always ASCII, so its characters are
  * bytes.
  */
-const putPrefix = (list: ListName, tenantId: number, pass: number, id: number) =>
+const createPutPrefix = (list: ListName, tenantId: number, pass: number, id: number) =>
   `${JSON.stringify(['put', list, tenantId, pass, id]).slice(0, -1)},`
 
 function parseEntry(text: string): Entry | null {

@@ -47,7 +47,7 @@ export async function replaceFile(path: string, lines: AsyncIterable<string | Bu
   const file = await openOwnFile(draft, writeFlags)
   try {
     try {
-      for await (const block of blocksOf(lines)) await file.writeFile(block).catch(rethrowWithPath(draft))
+      for await (const block of joinLines(lines)) await file.writeFile(block).catch(rethrowWithPath(draft))
       await file.sync().catch(rethrowWithPath(draft))
     } finally {
       await file.close()
@@ -63,7 +63,7 @@ export async function replaceFile(path: string, lines: AsyncIterable<string | Bu
  * Joins lines, each with its line feed, to blocks for one write. Copies each line at once, because its bytes are valid
  * only until the next line is read.
  */
-async function* blocksOf(lines: AsyncIterable<string | Buffer> | string[]): AsyncGenerator<Buffer> {
+async function* joinLines(lines: AsyncIterable<string | Buffer> | string[]): AsyncGenerator<Buffer> {
   const waiting: Buffer[] = []
   let size = 0
   for await (const line of lines) {
@@ -77,7 +77,7 @@ async function* blocksOf(lines: AsyncIterable<string | Buffer> | string[]): Asyn
   yield Buffer.concat(waiting)
 }
 
-/** Makes renames in a directory durable (fsync). */
+/** Calls fsync on a directory, so that renames in it survive a crash. */
 export async function syncDirectory(path: string): Promise<void> {
   // Windows cannot open a directory, so no fsync is possible.
   if (process.platform === 'win32') return

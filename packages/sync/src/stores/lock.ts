@@ -4,14 +4,14 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { inUse, takenOver } from '../errors.ts'
+import { inUseError, takenOverError } from '../errors.ts'
 import { hasCode, isMissing } from './own-file.ts'
 
 /**
  * The wait after a process has replaced a lock, in milliseconds. It must be longer than the time between reading and
  * replacing a lock, so that the process sees whether another process has replaced the lock too.
  */
-const settlingMs = 250
+const settleWaitMs = 250
 
 /**
  * The interval at which the holder touches its lock file, in milliseconds, so that processes on other machines see that
@@ -24,7 +24,7 @@ const touchMs = 10_000
  */
 const staleMs = 6 * touchMs
 
-/** A lock that this process has taken. */
+/** A lock that this process holds. */
 export interface Lock {
   /**
    * @throws SyncError when another process has taken the lock over, because this process could not touch the lock file
@@ -43,14 +43,14 @@ export interface Lock {
  * @throws SyncError when another process holds the lock
  */
 export async function takeLock(path: string): Promise<Lock> {
-  const text = `${identify(process.pid)} ${randomUUID()}`
+  const text = `${identifyProcess(process.pid)} ${randomUUID()}`
   while ((await readLock(path)) !== text) {
     if (await createLock(path, text)) continue
     const holder = await findHolder(path)
-    if (holder !== null) throw inUse(holder)
+    if (holder !== null) throw inUseError(holder)
     await replaceLock(path, text)
     // If several processes replace the lock at the same time, the last process gets it.
-    await pause(settlingMs)
+    await pause(settleWaitMs)
   }
   const isHeld = async () => (await readLock(path)) === text
   const touch = async () => {
@@ -60,7 +60,7 @@ export async function takeLock(path: string): Promise<Lock> {
   const timer = setInterval(() => touch().catch(() => {}), touchMs).unref()
   return {
     async check() {
-      if (!(await isHeld())) throw takenOver()
+      if (!(await isHeld())) throw takenOverError()
     },
     async release() {
       clearInterval(timer)
@@ -82,7 +82,7 @@ async function findHolder(path: string): Promise<string | null> {
     return age < staleMs ? `A process on another machine or in another container (${path})` : null
   }
   const pid = Number(id)
-  const isHolder = isAlive(pid) && (await readLock(path))?.startsWith(`${identify(pid)} `)
+  const isHolder = isAlive(pid) && (await readLock(path))?.startsWith(`${identifyProcess(pid)} `)
   return isHolder ? `Process ${pid}` : null
 }
 
@@ -128,9 +128,9 @@ async function replaceLock(path: string, text: string): Promise<void> {
  * Identifies the machine and its last start, or the container, in which this process runs. Two processes with the same
  * identifier can see each other. Only Linux can distinguish containers and starts.
  */
-const currentPlace = findPlace()
+const currentPlace = identifyPlace()
 
-function findPlace(): string {
+function identifyPlace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
     return `${boot}/${readlinkSync('/proc/self/ns/pid')}`
@@ -143,10 +143,10 @@ function findPlace(): string {
  * Returns the place, the process id and the start time of a process. The start time is included because process ids are
  * reused.
  */
-function identify(pid: number): string {
+function identifyProcess(pid: number): string {
   let started = ''
   try {
-    // The name of the program, in parentheses, may contain spaces.
+    // Skips the name of the program, which is in parentheses and may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(')').at(-1)?.trim().split(' ')
     started = fields?.[19] ?? ''
   } catch {

@@ -27,7 +27,7 @@ const isSqlite = (module: unknown): module is SqliteModule =>
  * Opens a SQLite database in a file.
  *
  * @param options.readOnly true when the file must exist and is only read; otherwise a missing file is created
- * @throws SyncError on a Node without `node:sqlite`
+ * @throws SyncError when this version of Node has no `node:sqlite`
  */
 export async function openSqlite(path: string, options: { readOnly?: boolean } = {}): Promise<SqliteDatabase> {
   const module = await loadSqlite()

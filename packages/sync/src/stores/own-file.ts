@@ -24,7 +24,7 @@ export async function openOwnFile(path: string, flags: number = constants.O_RDON
     // Windows has no flag against following links, but lets few accounts create links.
     return await open(path, flags | (constants.O_NOFOLLOW ?? 0), 0o666)
   } catch (error) {
-    throw hasCode(error, 'ELOOP') ? isLink(path) : error
+    throw hasCode(error, 'ELOOP') ? symbolicLinkError(path) : error
   }
 }
 
@@ -64,8 +64,8 @@ export async function ensureOwnDirectory(path: string): Promise<void> {
   await mkdir(path).catch(error => {
     if (!hasCode(error, 'EEXIST')) throw error
   })
-  if (!(await lstat(path)).isDirectory()) throw isLink(path)
+  if (!(await lstat(path)).isDirectory()) throw symbolicLinkError(path)
 }
 
-const isLink = (path: string) =>
+const symbolicLinkError = (path: string) =>
   new SyncError(exitCodes.failed, `${path} is a symbolic link, or no directory. A copy has none: delete it.`)

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Positions } from '../checkpoint.ts'
-import { exitCodes, inUse, SyncError, takenOver } from '../errors.ts'
+import { exitCodes, inUseError, SyncError, takenOverError } from '../errors.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
 import { type Connection, connect } from './connect.ts'
@@ -16,7 +16,7 @@ import { type Connection, connect } from './connect.ts'
  *
  * @param schema in quotation marks
  */
-const tryLock = (schema: string, pooled: boolean) =>
+const tryLockSql = (schema: string, pooled: boolean) =>
   `pg_try_advisory_${pooled ? 'xact_' : ''}lock(hashtext('voucher-gateway sync'), hashtext('${schema}'))`
 
 /**
@@ -29,7 +29,8 @@ const leaseInterval = 10_000
  * Returns the SQL expression for the end of a lease. A sync without a pooler holds the lock instead, so its lease has
  * already ended.
  */
-const leaseEnd = (pooled: boolean) => (pooled ? `clock_timestamp() + interval '1 minute'` : `timestamptz '-infinity'`)
+const leaseEndSql = (pooled: boolean) =>
+  pooled ? `clock_timestamp() + interval '1 minute'` : `timestamptz '-infinity'`
 
 /**
  * `count` is the number of attempts to take the lock, `interval` the time between two attempts in milliseconds. The
@@ -38,13 +39,13 @@ const leaseEnd = (pooled: boolean) => (pooled ? `clock_timestamp() + interval '1
 const lockTries = { count: 15, interval: 200 }
 
 /** The number of records that one statement reads. */
-const readSize = 1_000
+const rowsPerStatement = 1_000
 
 /**
  * Returns an SQL `case` statement with one branch per list. The text of the function contains all names of tables, so
  * no name comes from the data of a change.
  */
-const eachList = (statement: (table: string) => string) =>
+const listCaseSql = (statement: (table: string) => string) =>
   `case change->>'list' ${listNames.map(list => `when '${list}' then ${statement(tableOf(list))}`).join('\n')} end case;`
 
 /**
@@ -52,7 +53,7 @@ const eachList = (statement: (table: string) => string) =>
  *
  * @param schema in quotation marks, because a name such as `user` is a reserved word
  */
-const tables = (schema: string) => `
+const tablesSql = (schema: string) => `
   do $schema$ begin
     -- A statement "create schema if not exists" would need the right to create schemas, even when an administrator has
     -- already made this schema.
@@ -81,22 +82,22 @@ const tables = (schema: string) => `
  *
  * @param schema in quotation marks
  */
-const commitFunction = (schema: string, pooled: boolean) => `
+const commitFunctionSql = (schema: string, pooled: boolean) => `
   create or replace function ${schema}.sync_commit(own_run uuid, changes jsonb, positions jsonb) returns boolean
   language plpgsql as $commit$
   declare
     change jsonb;
   begin
     -- The lock is lost with a connection. The run tells whether another sync has opened the copy meanwhile.
-    update ${schema}.sync_lease set ends_at = ${leaseEnd(pooled)} where run = own_run;
+    update ${schema}.sync_lease set ends_at = ${leaseEndSql(pooled)} where run = own_run;
     if not found then return false; end if;
     -- Checked after the run: a former sync behind a pooler would otherwise leave the lock in a session that outlasts
     -- the sync.
-    ${pooled ? '' : `if not ${tryLock(schema, pooled)} then return false; end if;`}
+    ${pooled ? '' : `if not ${tryLockSql(schema, pooled)} then return false; end if;`}
     for change in select * from jsonb_array_elements(changes) loop
       case change->>'kind'
         when 'put' then
-          ${eachList(
+          ${listCaseSql(
             table => `
               insert into ${schema}.${table} (tenant_id, id, updated_at, record, pass)
               select (change->>'tenantId')::bigint, (each->>'id')::bigint, (each->>'updatedAt')::timestamptz,
@@ -106,13 +107,13 @@ const commitFunction = (schema: string, pooled: boolean) => `
               set updated_at = excluded.updated_at, record = excluded.record, pass = excluded.pass;`,
           )}
         when 'remove' then
-          ${eachList(
+          ${listCaseSql(
             table => `
               delete from ${schema}.${table} where tenant_id = (change->>'tenantId')::bigint
               and id in (select removed.id::bigint from jsonb_array_elements_text(change->'ids') as removed (id));`,
           )}
         when 'sweep' then
-          ${eachList(
+          ${listCaseSql(
             table => `
               delete from ${schema}.${table}
               where tenant_id = (change->>'tenantId')::bigint and pass < (change->>'pass')::integer;`,
@@ -139,11 +140,11 @@ export class PostgresStore implements Store {
     readonly positions: Positions,
     pooled = false,
   ) {
-    if (pooled) this.timer = setInterval(() => this.endLease(leaseEnd(true)).catch(() => {}), leaseInterval).unref()
+    if (pooled) this.timer = setInterval(() => this.endLease(leaseEndSql(true)).catch(() => {}), leaseInterval).unref()
   }
 
   /**
-   * Opens the copy. Creates a missing schema and missing tables.
+   * Opens the copy. Creates the schema and the tables when they are missing.
    *
    * @param url a `postgres://` URL
    * @param schema the schema of the copy: lower-case letters, digits and underscores
@@ -154,9 +155,9 @@ export class PostgresStore implements Store {
     try {
       await requireUnicode(sql)
       await takeLock(sql, schema, pooled)
-      await sql.unsafe(`/* copy.define */ ${tables(`"${schema}"`)}`)
+      await sql.unsafe(`/* copy.define */ ${tablesSql(`"${schema}"`)}`)
       const run = await takeLease(sql, schema, pooled, ownRuns)
-      await sql.unsafe(`/* copy.define_commit */ ${commitFunction(`"${schema}"`, pooled)}`)
+      await sql.unsafe(`/* copy.define_commit */ ${commitFunctionSql(`"${schema}"`, pooled)}`)
       return new PostgresStore(sql, schema, run, await readPositions(sql, schema), pooled)
     } catch (error) {
       await sql.end({ timeout: 1 })
@@ -197,7 +198,7 @@ export class PostgresStore implements Store {
       const range = list === 'tenants' ? sql`tenant_id > ${after}` : sql`tenant_id = ${tenantId} and id > ${after}`
       const rows = await sql<CopiedRecord[]>`
         select /* copy.read */ id, record::text as text from ${sql(`${this.schema}.${tableOf(list)}`)}
-        where ${range} order by tenant_id, id limit ${readSize}`
+        where ${range} order by tenant_id, id limit ${rowsPerStatement}`
       yield* rows
       const last = rows.at(-1)
       if (!last) return
@@ -210,7 +211,7 @@ export class PostgresStore implements Store {
       select /* copy.commit */ ${this.sql(this.schema)}.sync_commit(
         ${this.run}, ${JSON.stringify(changes)}::text::jsonb,
         ${JSON.stringify(Object.fromEntries(positions))}::text::jsonb) as applied`
-    if (!row?.applied) throw takenOver()
+    if (!row?.applied) throw takenOverError()
   }
 
   async publish(): Promise<void> {
@@ -220,7 +221,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     clearInterval(this.timer)
     // If the release fails, the lease expires.
-    if (this.timer) await this.endLease(leaseEnd(false)).catch(() => {})
+    if (this.timer) await this.endLease(leaseEndSql(false)).catch(() => {})
     await this.sql.end({ timeout: 5 })
   }
 
@@ -259,10 +260,10 @@ async function takeLock(sql: Connection, schema: string, pooled: boolean): Promi
   }
   for (let tries = 1; ; tries++) {
     const [row] = await sql.unsafe<{ taken: boolean }[]>(
-      `select /* copy.lock */ ${tryLock(`"${schema}"`, pooled)} as taken`,
+      `select /* copy.lock */ ${tryLockSql(`"${schema}"`, pooled)} as taken`,
     )
     if (row?.taken) return
-    if (tries === lockTries.count) throw inUse('Another process')
+    if (tries === lockTries.count) throw inUseError('Another process')
     await pause(lockTries.interval)
   }
 }
@@ -280,13 +281,13 @@ async function takeLease(sql: Connection, schema: string, pooled: boolean, ownRu
   ownRuns.push(run)
   const table = `"${schema}".sync_lease`
   const taken = await sql.unsafe(
-    `insert into /* copy.take */ ${table} as lease values (1, $1, ${leaseEnd(pooled)})
+    `insert into /* copy.take */ ${table} as lease values (1, $1, ${leaseEndSql(pooled)})
      on conflict (one) do update set run = excluded.run, ends_at = excluded.ends_at
      where lease.ends_at < clock_timestamp() or lease.run::text = any(string_to_array($2, ' ')) returning run`,
     [run, ownRuns.join(' ')],
   )
   if (taken.length === 0)
-    throw inUse('A process behind a pooler, or a process that was killed there less than a minute ago,')
+    throw inUseError('A process behind a pooler, or a process that was killed there less than a minute ago,')
   return run
 }
 

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { type Positions, parsePosition } from '../checkpoint.ts'
-import { inUse } from '../errors.ts'
+import { inUseError } from '../errors.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
 import { openSqlite, type SqliteDatabase, type SqliteStatement } from './node-sqlite.ts'
 
-const schema = `
+const tablesSql = `
   pragma journal_mode = wal;
   pragma synchronous = normal;
   pragma busy_timeout = 10000;
@@ -30,7 +30,7 @@ const recordRows = z.array(z.object({ id: z.int(), record: z.string() }))
 const countRows = z.array(z.object({ tenantId: z.int(), count: z.int() }))
 
 /** The number of records that one statement reads. */
-const readSize = 1_000
+const rowsPerStatement = 1_000
 
 /** The maximum time that a sync waits until another sync releases the lock, in milliseconds. */
 const lockTimeoutMs = 1_000
@@ -48,7 +48,7 @@ async function takeLock(path: string): Promise<SqliteDatabase> {
     return lock
   } catch (error) {
     lock.close()
-    throw error instanceof Error && error.message.includes('locked') ? inUse('Another process') : error
+    throw error instanceof Error && error.message.includes('locked') ? inUseError('Another process') : error
   }
 }
 
@@ -74,7 +74,7 @@ export class SqliteStore implements Store {
     const lock = await takeLock(path)
     try {
       const database = await openSqlite(path)
-      database.exec(schema)
+      database.exec(tablesSql)
       return new SqliteStore(database, lock)
     } catch (error) {
       lock.close()
@@ -103,7 +103,7 @@ export class SqliteStore implements Store {
     // The id of a tenant's record is the id of the tenant.
     const isTenants = list === 'tenants'
     const range = isTenants ? 'tenant_id > ?' : 'tenant_id = ? and id > ?'
-    const sql = `select id, record from ${tableOf(list)} where ${range} order by tenant_id, id limit ${readSize}`
+    const sql = `select id, record from ${tableOf(list)} where ${range} order by tenant_id, id limit ${rowsPerStatement}`
     for (let after = 0; ; ) {
       const rows = recordRows.parse(this.prepare(sql).all(...(isTenants ? [] : [tenantId]), after))
       for (const { id, record } of rows) yield { id, text: record }
