@@ -37,7 +37,7 @@ function mothersDayOf(country: Country, year: number): Day {
   return mothersDayIn === 'may' ? nextWeekday(dayOfDate(year, 5, 1), 0) + 7 : dayOfDate(year, 3, 21)
 }
 
-/** Returns how near a day is to a feast: 1 on the feast and on the day before, less on earlier days, 0 after the feast. */
+/** Returns how near a day is to a feast: 1 on the feast and on the day before, less on earlier days, 0 after it. */
 const nearness = (day: Day, feast: Day, daysBefore: number) =>
   day > feast ? 0 : Math.max(0, 1 - Math.max(0, feast - day - 1) / daysBefore)
 
