@@ -1,10 +1,13 @@
-/** The service behind PgBouncer with the configuration of docs/scaling.md: what it refuses, and what it survives. */
+/**
+ * Tests the service behind PgBouncer with the configuration of docs/scaling.md: which configurations the service
+ * refuses, and which faults it survives.
+ */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { freePort } from '../support/free-port.ts'
-import { type Changes, createPgBouncer, pgBouncerIsAtLeast } from '../support/pgbouncer.ts'
+import { createPgBouncer, pgBouncerIsAtLeast, type SettingOverrides } from '../support/pgbouncer.ts'
 import { refusalOf, run, serve, start } from '../support/process.ts'
 import { hold } from './support/hold.ts'
 import { startWorld } from './support/start.ts'
@@ -24,14 +27,14 @@ afterAll(async () => {
 })
 
 /** Runs a command through PgBouncer in a changed configuration. */
-async function runBehind(changes: Changes, environment: NodeJS.ProcessEnv, args = ['serve']) {
+async function runBehind(changes: SettingOverrides, environment: NodeJS.ProcessEnv, args = ['serve']) {
   await pooler.start(changes)
   return run(args, environment)
 }
 
 const parameters = 'search_path, role, statement_timeout, default_transaction_isolation, jit, work_mem'
 
-type Refusal = [behaviour: string, changes: Changes, environment: NodeJS.ProcessEnv, reasons: string[]]
+type Refusal = [behaviour: string, changes: SettingOverrides, environment: NodeJS.ProcessEnv, reasons: string[]]
 
 const refusals: Refusal[] = [
   ['refuses start-up parameters', {}, on, ['DATABASE_STARTUP_PARAMETERS=off', 'unsupported startup parameter']],
@@ -47,7 +50,7 @@ const refusals: Refusal[] = [
     on,
     [`the role is ${login} and not voucher_gateway`, 'ignore_startup_parameters'],
   ],
-  ['sets nothing', { connect_query: null }, off, ['connect_query']],
+  ['sets no parameter', { connect_query: null }, off, ['connect_query']],
   ['keeps no prepared statements', { max_prepared_statements: '0' }, off, ['Set max_prepared_statements = 500']],
 ]
 
@@ -59,8 +62,8 @@ test.each(
 })
 
 describe('commands work', () => {
-  test('through PgBouncer, and a migration without', async () => {
-    // With one server connection for each database, a command finds the session as the one before has left it.
+  test('through PgBouncer, except migrations, which run without it', async () => {
+    // With one server connection per database, a command gets the session in the state that the previous command left.
     const listed = await runBehind({ default_pool_size: '1' }, off, ['token', 'list', '--json'])
     expect([listed.code, listed.stderr]).toEqual([0, ''])
     expect(JSON.parse(listed.stdout)).toHaveLength(world.owners.length)
@@ -80,7 +83,7 @@ describe('commands work', () => {
     expect(await runBehind(tracked, on, ['token', 'list', '--json'])).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test.each<Changes>([
+  test.each<SettingOverrides>([
     {},
     { max_prepared_statements: '0', default_pool_size: '1' },
     { pool_mode: 'session' },
@@ -111,7 +114,7 @@ describe('commands work', () => {
     watch.child.kill('SIGTERM')
     expect(await watch.ended).toBe(0)
     expect(await sync('--verify', '--quiet')).toEqual({ code: 0, stdout: '', stderr: '' })
-    // A lease that a frozen machine could not extend: the next sync takes the copy over, and the first one stops.
+    // A suspended machine could not extend the lease: the next sync takes over the copy, and the first sync stops.
     const frozen = start(['sync', '--to', pooler.url(database), '--watch', '1s'], variables)
     await expect.poll(frozen.printed).toContain('In step')
     frozen.child.kill('SIGSTOP')
@@ -158,17 +161,17 @@ test.each<[string, () => Promise<unknown>]>([
       await server.start()
     },
   ],
-])('the service holds while %s', async (_, fault) => {
+])('the service recovers when %s', async (_, fault) => {
   await pooler.start()
   const service = await serve(off)
-  // Left over, it would check and close the server connections of the next test.
+  // A service that still runs would check and close the server connections of the next test.
   onTestFinished(async () => void (await service.stop('SIGKILL')))
   const calls = await hold({ service, world, server: () => server }, async () => void (await fault()))
   expect(calls.some(({ status }) => status === 503)).toBe(true)
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 
-test('a server connection that another client has changed is closed, and not used', async () => {
+test('a server connection that another client has changed is closed, and no statement runs on it', async () => {
   await pooler.start({ default_pool_size: '1' })
   const other = postgres(pooler.url(world.database), { max: 1, fetch_types: false })
   const [before] = await other`select pg_backend_pid() as pid`
@@ -181,7 +184,7 @@ test('a server connection that another client has changed is closed, and not use
   await other.end()
 })
 
-// PgBouncer sends no Parse again, so the server waits for the lock after it has described the parameters.
+// PgBouncer does not send Parse again, so the server describes the parameters first and then waits for the lock.
 test('a statement that fails while its columns are described can be sent again', async () => {
   await pooler.start({ default_pool_size: '1' })
   const [first, second] = [0, 1].map(() => postgres(pooler.url(world.database), { max: 1, fetch_types: false }))

@@ -13,30 +13,31 @@ import { projected } from './projected.ts'
 export interface Answer {
   status: number
   headers: Record<string, string | undefined>
-  /** The body as it was sent: it may be compressed. */
+  /** The bytes of the body, which may be compressed. */
   bytes: Buffer
   text: string
   // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   body: any
 }
 
-/** Returns the code of the first error of GraphQL; undefined when there is none. */
+/** Returns the code of the first GraphQL error; undefined for an answer without errors. */
 export const codeOf = ({ body }: Answer): string | undefined => body.errors?.[0].extensions.code
 
-/** Returns how many quota units are left in the window. */
+/** Returns the number of quota units that are left in the window. */
 export const remainingOf = ({ headers }: { headers: Record<string, unknown> }) => Number(headers['ratelimit-remaining'])
 
 export const v1 = '/api/external/v1'
 
-/** Returns a text as it is, and any other value as JSON. */
+/** Returns a text unchanged, and any other value as JSON. */
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
 
 type Demo = { demoToken?: string | null; demoPlatform?: string | null }
 
 /**
- * Starts the service on a test's database; it is closed after the file's tests. The default rate limit is high.
+ * Starts the service on the database of a test, and closes it after the tests of the file. The default rate limit is
+ * high.
  *
- * @param given.demoToken makes it the service of a demo; `given.demoPlatform` gives it a till
+ * @param given.demoToken starts the demo with this token; `given.demoPlatform` adds a till to the demo
  */
 export async function createApp(
   { pool, demoToken = null, demoPlatform = null }: { pool: Pool } & Demo,
@@ -50,16 +51,18 @@ export async function createApp(
   return createClient(app, pool)
 }
 
-/** @param pool the database for which a step is made before each request; default: only the service makes steps */
+/** @param pool the database on which steps run before each request; by default only the service runs steps */
 export function createClient(app: FastifyInstance, pool?: Pool) {
   let latest = Promise.resolve()
   let next: Promise<void> | undefined
-  /** Makes the steps, once for all requests that are sent in one turn, so that these still arrive together. */
+  /**
+   * Runs the steps once for all requests that are sent in the same turn, so that these requests still arrive together.
+   */
   function makeSteps(sql: Pool): Promise<void> {
     next ??= latest = latest.then(() => {
       next = undefined
       return projected(sql).catch(error => {
-        // An outage of the database is no error here: the test checks how the service answers.
+        // A failed step is ignored, because the test checks how the service answers during an outage of the database.
         if (!isOutage(error)) throw error
       })
     })
@@ -113,7 +116,7 @@ export function createClient(app: FastifyInstance, pool?: Pool) {
     graphql: (secret: string, query: string, variables: Record<string, unknown> = {}) =>
       post(secret, { query, variables }),
 
-    /** Sends a GraphQL request that must have no errors. @returns its data */
+    /** Sends a GraphQL request whose answer must have no errors. @returns its data */
     async read(secret: string, query: string, variables: Record<string, unknown> = {}) {
       const { body } = await post(secret, { query, variables })
       expect(body.errors).toBeUndefined()

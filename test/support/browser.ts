@@ -4,7 +4,7 @@ import { afterFile } from './cleanups.ts'
 
 const paths = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** Starts a real browser; it is closed after the file's tests. */
+/** Starts a real browser, and closes it after the tests of the file. */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = paths.find(path => path !== undefined && existsSync(path))
   if (!executablePath) throw new Error('Install Chromium (apt-get install chromium), or set CHROMIUM_PATH to its path.')

@@ -12,7 +12,7 @@ export const tester: Actor = { name: 'tester', address: null }
 
 export const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
 
-/** Gives a record another stamp than its step. @param record the name of its table in schema gateway */
+/** Changes the stamp that a step gave to a record. @param record the name of the record table in the schema gateway */
 export async function stampRecord(sql: Pool, record: string, id: number, stamp: string): Promise<void> {
   await projected(sql)
   await sql`update gateway.${sql(record)} set updated_at = ${stamp} where id = ${id}`
@@ -27,7 +27,7 @@ export function createBuilders({ platform, pool }: { platform: Pool; pool: Pool 
     return { slug: `${type.toLowerCase()}-${count}`, title: `${type} ${count}` }
   }
 
-  /** Inserts a row. @param columns.updated_at the stamp of its record, which a step would otherwise give it */
+  /** Inserts a row. @param columns.updated_at the stamp of the record; by default a step sets the stamp */
   async function insert(table: string, { updated_at: stamp, ...columns }: Columns): Promise<number> {
     const cells = Object.entries(columns).map(([name, cell]) => [name, Array.isArray(cell) ? arrayText(cell) : cell])
     const row = Object.fromEntries(cells)
@@ -59,18 +59,18 @@ export function createBuilders({ platform, pool }: { platform: Pool; pool: Pool 
     voucher: (tenantId: number, columns: Columns = {}) =>
       insert('purchased_voucher', { tenant_id: tenantId, reference: `REF-${++count}`, ...columns }),
 
-    /** A voucher of money that nothing was redeemed of. @returns the voucher's id */
+    /** Inserts a monetary voucher of which nothing is redeemed. @returns the voucher's id */
     sale: (tenantId: number, value: number, day: string, columns: Columns = {}) => {
       const paid = { purchase_value: value, initial_balance: value, current_balance: value, currency: 'GBP' }
       const required = { tenant_id: tenantId, reference: `REF-${++count}`, purchase_timestamp: `${day}T12:00:00Z` }
       return insert('purchased_voucher', { ...required, ...paid, ...columns })
     },
 
-    /** The customer has consented to marketing by default. */
+    /** Inserts a customer, who by default has consented to marketing. */
     customer: (tenantId: number, columns: Columns = {}) =>
       insert('customer', { tenant_id: tenantId, marketing_opted: true, ...columns }),
 
-    /** The token has all permissions by default. @returns the token's id and secret */
+    /** Creates a token, by default with all permissions. @returns the token's id and secret */
     token: (tenants: (number | TenantGrant)[], options: TokenOptions = {}) =>
       createTestToken(pool, tenants, { name: `Token ${++count}`, ...options }),
   }

@@ -5,15 +5,15 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { afterFile } from './cleanups.ts'
 import { differenceFrom, isDescribed, type Received } from './openapi.ts'
 
-/** The number of differences that a failure shows. */
+/** The maximum number of differences that a failure shows. */
 const shown = 5
 
-/** @returns how an answer differs from its description, or null */
+/** Returns the difference between an answer and its description, or null. */
 type Check = (received: Received) => string | null
 
 /**
- * Checks all answers of a service. An answer that does not match fails the test that injected its request; an answer
- * through a socket fails the file.
+ * Checks all answers of a service. A wrong answer to an injected request fails the test; a wrong answer through a
+ * socket fails the file.
  */
 export function checkAnswers(app: FastifyInstance): void {
   const { check, report } = collectDifferences()
@@ -22,7 +22,7 @@ export function checkAnswers(app: FastifyInstance): void {
   afterFile(report)
 }
 
-/** Checks the answers that the file's tests fetch, from services in processes of their own. */
+/** Checks the answers that the tests of the file fetch from services in separate processes. */
 export function checkFetched(): void {
   const { check, report } = collectDifferences()
   const { fetch } = globalThis
@@ -34,7 +34,7 @@ export function checkFetched(): void {
       const method = given[1]?.method ?? (given[0] instanceof Request ? given[0].method : 'GET')
       const headers = Object.fromEntries(response.headers)
       const whole = response.clone().text()
-      // The test itself checks a body that breaks off.
+      // An incomplete body is left to the test.
       checked.push(whole.then(text => void check({ method, url, status, headers, text })).catch(() => {}))
     }
     return response
@@ -90,7 +90,7 @@ function checkSockets(app: FastifyInstance, check: Check): void {
     }
     watch(response, 'write', collect)
     watch(response, 'end', collect)
-    // Headers that are written at once are not in `getHeaders`.
+    // Headers that `writeHead` writes at once are not in `getHeaders`.
     let written: Record<string, string | undefined> = {}
     watch(response, 'writeHead', given => {
       const headers = given.at(-1)
@@ -104,7 +104,7 @@ function checkSockets(app: FastifyInstance, check: Check): void {
   })
 }
 
-/** Shows the arguments of each call of a method. */
+/** Calls a function with the arguments of each call of a method. */
 function watch(target: object, method: string, see: (given: unknown[]) => void): void {
   const original: unknown = Reflect.get(target, method)
   if (typeof original !== 'function') throw new Error(`There is no method ${method}.`)

@@ -2,14 +2,14 @@
 const cleanups: (() => unknown)[] = []
 
 /**
- * Calls a function after the last test of the file, and after functions that were given later. Vitest forgets an
- * `afterAll` within a test or a `beforeAll`; this one may be called anywhere.
+ * Registers a function to call after the last test of the file. Functions that are registered later are called earlier.
+ * Vitest ignores an `afterAll` within a test or a `beforeAll`, but `afterFile` may be called anywhere.
  */
 export function afterFile(cleanUp: () => unknown): void {
   cleanups.push(cleanUp)
 }
 
-/** Calls all functions that were given. @throws the first error, when all have been called */
+/** Calls all registered functions. @throws the first error, after all functions were called */
 export async function cleanUp(): Promise<void> {
   const errors: unknown[] = []
   for (let next = cleanups.pop(); next; next = cleanups.pop()) {

@@ -1,4 +1,4 @@
-/** Copies that the command `sync` makes, and their expected content. */
+/** Reads copies that the command `sync` writes, and their expected content. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TenantListName, tenantListNames, tenantLists, VoucherGateway } from '#client'
@@ -98,14 +98,17 @@ export const hasSqlite = async () =>
       () => false,
     )
 
-/** A place for a copy in each kind of store that this Node has, by its name. `url` is the address of a database. */
+/**
+ * Functions that create a place for a copy, by the kind of store. Only the kinds that this version of Node supports.
+ * `url` is the address of a database.
+ */
 export const everyPlace: [kind: string, (url: string) => Place][] = [
   ['a directory', () => directoryPlace()],
   ['PostgreSQL', url => postgresPlace(url)],
   ...((await hasSqlite()) ? [['SQLite', () => sqlitePlace()] satisfies [string, () => Place]] : []),
 ]
 
-/** Reads the expected content of a copy from v1. @param names the lists; default: all */
+/** Reads the expected content of a copy from v1. @param names the names of the lists; by default all lists */
 export async function readService(
   url: string,
   token: string,

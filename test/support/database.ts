@@ -7,7 +7,7 @@ import { afterFile } from './cleanups.ts'
 import { connect, serviceRole } from './connect.ts'
 import { projected } from './projected.ts'
 
-/** Creates a database, which is dropped after the file's tests. @param options of `create database` */
+/** Creates a database, and drops it after the tests of the file. @param options of `create database` */
 async function create(options: string) {
   const { host, port, user } = inject('server')
   const database = `test_${randomBytes(6).toString('hex')}`
@@ -22,8 +22,8 @@ async function create(options: string) {
 }
 
 /**
- * Creates a database without tables, with a session of its owner, and connections that work as the service's role once it is
- * migrated.
+ * Creates a database without tables. Opens a session of the owner, and connections with the role of the service, which
+ * work after a migration.
  *
  * @param options of `create database`
  */
@@ -37,8 +37,8 @@ export async function createEmptyDatabase(options = '') {
 /**
  * Clones the migrated template.
  *
- * @param options of `create database`: creates and migrates a database with them instead
- * @returns connections as the service's role and as the platform's owner, and builders of the platform's rows
+ * @param options of `create database`, to create and migrate a new database instead of a copy of the template
+ * @returns connections with the role of the service and of the owner of the platform, and builders of platform rows
  */
 export async function createDatabase(options?: string) {
   const { address, url } = await create(options ?? `template ${inject('server').templateDatabase} strategy file_copy`)

@@ -2,8 +2,8 @@ import { requestDeadlines } from '../../src/http/limits/timeouts.ts'
 import { afterFile } from './cleanups.ts'
 
 /**
- * Lets requests take a minute, at services that are started later in the file: a busy machine needs more than the usual
- * time for many requests at once.
+ * Raises the deadline to a minute for services that start later in the file, because a busy machine needs more than the
+ * usual time for many concurrent requests.
  */
 export function extendDeadlines(): void {
   const former = { ...requestDeadlines }

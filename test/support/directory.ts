@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { findCluster } from '../../packages/embedded/src/paths.ts'
 import { afterFile } from './cleanups.ts'
 
-/** Creates a directory, which is removed after the file's tests. An embedded server runs as a user who may traverse it. */
+/**
+ * Creates a directory, and removes it after the tests of the file. All users may traverse it, because an embedded
+ * server runs as another user.
+ */
 export function createDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   chmodSync(path, 0o711)
@@ -12,7 +15,10 @@ export function createDirectory(): string {
   return path
 }
 
-/** Creates a directory of the account that runs servers: PostgreSQL and its poolers refuse to run as root. */
+/**
+ * Creates a directory that belongs to the account that runs servers, because PostgreSQL and its poolers refuse to run
+ * as root.
+ */
 export function createServerDirectory() {
   const path = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   chmodSync(path, 0o711)

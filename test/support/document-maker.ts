@@ -1,4 +1,7 @@
-/** Generates valid and nearly valid documents for a schema, with fast-check's choices, so that it can shrink them. */
+/**
+ * Generates valid and nearly valid documents for a schema. fast-check makes the random choices, so that it can shrink
+ * the documents.
+ */
 import fc, { type GeneratorValue } from 'fast-check'
 import {
   type GraphQLArgument,
@@ -16,7 +19,7 @@ import {
   isObjectType,
 } from 'graphql'
 
-/** Names that are properties of every object or that promises and JSON treat in their own way. */
+/** Names that are properties of every object, or that have a special meaning for promises or JSON. */
 const oddNames = 'then constructor toString hasOwnProperty __proto__ toJSON length x _ data'.split(' ')
 
 interface Variable {
@@ -26,13 +29,13 @@ interface Variable {
 }
 
 interface DocumentOptions {
-  /** The values that arguments and variables take, by the name of their type: some may be faulty for it. */
+  /** The values of arguments and variables, by the name of their type. Some values may be invalid for the type. */
   values: Record<string, unknown[]>
-  /** Fields that are never selected. */
+  /** The names of the fields that are never selected. */
   without?: ReadonlySet<string>
-  /** The most levels of objects. */
+  /** The maximum depth of objects. */
   depth?: number
-  /** The most fields of a selection set. */
+  /** The maximum number of fields of a selection set. */
   width?: number
 }
 
@@ -47,7 +50,7 @@ export class DocumentMaker {
   readonly #options: Required<DocumentOptions>
   readonly #fragments = new Map<string, string>()
   readonly #variables = new Map<string, Variable>()
-  /** The meaning of each alias, so that most fields with the same key can be merged. */
+  /** The field and arguments of each alias, so that most fields with the same key can be merged. */
   readonly #aliases = new Map<string, string>()
   readonly #arguments = new Map<string, string>()
 
@@ -94,7 +97,7 @@ export class DocumentMaker {
     for (let count = 1 + this.#number(this.#options.width); count > 0; count--) {
       const field = this.#pick(fields)
       parts.push(this.#field(type, field, depth))
-      // The same field again, with other sub-selections, is merged with the first.
+      // GraphQL merges a repeated field with the first one, even with other sub-selections.
       if (this.#chance(4)) parts.push(this.#field(type, field, depth))
     }
     if (this.#chance(6)) parts.push('__typename')
@@ -106,7 +109,7 @@ export class DocumentMaker {
       this.#fragments.set(name, `fragment ${name} on ${condition} ${body}`)
       return `{ ...${name}${this.#directives()} __typename ...${name} }`
     }
-    // Only fields of the interface can be selected on it.
+    // On an interface, only fields of the interface can be selected.
     const inner = condition === type.name ? body : '{ __typename }'
     const head = this.#chance(4) ? '...' : `... on ${condition}`
     return `{ ${head}${this.#directives()} ${inner} ${this.#field(type, this.#pick(fields), depth)} }`
@@ -144,7 +147,9 @@ export class DocumentMaker {
     return `${name}: `
   }
 
-  /** Equal for all selections of a field, because different arguments cannot be merged. */
+  /**
+   * The arguments are equal for all selections of a field, because fields with different arguments cannot be merged.
+   */
   #argumentsOf(parent: GraphQLObjectType, field: GraphQLField<unknown, unknown>): string {
     const name = `${parent.name}.${field.name}`
     const known = this.#arguments.get(name)
@@ -164,7 +169,7 @@ export class DocumentMaker {
     const one = this.#pick(values)
     const value = isListType(getNullableType(type)) && !this.#chance(4) ? [one] : one
     if (this.#chance(2)) return [`${name}: ${toLiteral(value, type)}`]
-    // A nullable variable fits an argument with a default, and may be null when it runs.
+    // A nullable variable is valid for an argument with a default, although its value may be null.
     const isLoose = isNonNullType(type) && defaultValue !== undefined && this.#chance(2)
     const declared = isLoose ? String(getNullableType(type)) : String(type)
     return [`${name}: $${this.#variable(declared, isLoose && this.#chance(2) ? null : value, type)}`]
@@ -182,7 +187,7 @@ export class DocumentMaker {
     return `$${this.#variable('Boolean!', this.#chance(2), boolean)}`
   }
 
-  /** Declares a variable: with a default or without, given or not, under an odd name or a plain one. */
+  /** Declares a variable with or without a default and a value, under an unusual or a plain name. */
   #variable(type: string, value: unknown, inputType: GraphQLInputType): string {
     const odd = this.#pick(oddNames)
     const name = this.#chance(3) && !this.#variables.has(odd) ? odd : `v${this.#variables.size}`

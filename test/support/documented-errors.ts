@@ -5,7 +5,7 @@ import { statusOf } from '../../src/http/errors.ts'
 const guide = readFileSync(new URL('../../docs/guides/errors.md', import.meta.url), 'utf8')
 
 /**
- * The messages that the guide lists: texts in code that are whole sentences, or the words of persisted queries. `{…}`
+ * The messages that the guide lists. These are code spans with whole sentences or messages of persisted queries. `{…}`
  * stands for any text.
  */
 export const documentedMessages = [...guide.matchAll(/^\|.*?`([A-Z][^`]*\.|PersistedQuery\w+)`/gm)].map(
@@ -25,7 +25,7 @@ interface Problem {
   extensions?: { code?: unknown; errors?: unknown }
 }
 
-/** Returns the messages of an error body, of REST or of GraphQL, that the guide does not list. */
+/** Returns the messages of a REST or GraphQL error body that the guide does not list. */
 export function undocumentedMessages(body: unknown): string[] {
   if (typeof body !== 'object' || body === null) return []
   const { message, errors }: Problem = body
@@ -33,7 +33,10 @@ export function undocumentedMessages(body: unknown): string[] {
   return typeof message === 'string' ? [message, ...fieldMessages(errors)].filter(text => !isDocumented(text)) : []
 }
 
-/** The codes of the service's own errors and of Yoga's. The many messages of graphql-js have other codes. */
+/**
+ * The error codes of the service and of GraphQL Yoga. Errors with other codes have one of the many messages of
+ * graphql-js.
+ */
 const ownCodes = new Set<unknown>([
   'BAD_REQUEST',
   ...Object.keys(statusOf).filter(code => code !== 'BAD_USER_INPUT'),

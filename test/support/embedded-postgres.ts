@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
 
-/** Starts a server in a new directory, which `stop` removes. @param settings what differs from PostgreSQL's defaults */
+/**
+ * Starts a server in a new directory, which `stop` removes. @param settings the settings that differ from the defaults
+ * of PostgreSQL
+ */
 export async function startServer(settings: Record<string, string>): Promise<EmbeddedPostgres> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   // The server may run as another user, which needs to traverse the directory.

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterFile } from './cleanups.ts'
 import { until } from './until.ts'
 
-/** Lets a server listen on this machine until the file's tests have ended. @returns its port */
+/** Lets a server listen on this machine until the tests of the file end. @returns its port */
 export async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
   server.listen(0, host)
   await once(server, 'listening')
@@ -14,8 +14,8 @@ export async function listen(server: Server, host = '127.0.0.1'): Promise<number
 }
 
 /**
- * Returns a random port on which no program listens. Linux and macOS give higher ports to connections and to servers on
- * port 0, so that none of them takes it before its server starts, or starts again.
+ * Returns a random port on which no program listens. Linux and macOS use higher ports for connections and for servers
+ * on port 0, so neither can take this port while its server starts or restarts.
  */
 export async function freePort(): Promise<number> {
   const port = randomInt(20_000, 32_768)
@@ -37,7 +37,7 @@ export async function canConnect(port: number): Promise<boolean> {
   return connected !== null
 }
 
-/** Waits until a program listens on a port. @throws Error when its process ends, or after 10 seconds */
+/** Waits until a program listens on a port. @throws Error when the process of the program ends, or after 10 seconds */
 export const untilListening = (name: string, port: number, child: ChildProcess) =>
   until(`${name} listens`, () => {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}.`)

@@ -6,26 +6,32 @@ import { startPackaged } from './packaged-postgres.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     server: { host: string; port: number; user: string; templateDatabase: string }
-    /** The address of PgBouncer before that server, without a database; undefined when the tests connect directly. */
+    /**
+     * The address of PgBouncer in front of the server, without a database name; undefined when the tests connect
+     * directly.
+     */
     pooler: string | undefined
   }
 }
 
-/** Starts one PostgreSQL server for the whole run, with a migrated template database: the embedded or the packaged one. */
+/**
+ * Starts the embedded or the packaged PostgreSQL server for the whole run, and creates a migrated template database.
+ */
 export default async function setUp(project: TestProject) {
   execFileSync('npm', ['run', '-s', 'build'])
-  // Imported after the build, which creates the driver they load.
+  // These modules are imported after the build, which creates the driver that they load.
   const { connect } = await import('../../src/db/connection/connect.ts')
   const { migrate } = await import('../../src/db/migration/migrate.ts')
   const { makeStep } = await import('../../src/projection/step.ts')
   const settings = {
     max_connections: '300',
     max_prepared_transactions: '50',
-    // Subscriptions of several test files at a time; a worker that finds no place is started again after the interval.
+    // Several test files have subscriptions at the same time. PostgreSQL retries a worker without a free slot after the
+    // interval.
     max_logical_replication_workers: '20',
     max_worker_processes: '30',
     wal_retrieve_retry_interval: '100ms',
-    // A subscription confirms what is on the disk.
+    // A subscription confirms only WAL that is flushed to the disk, so flushes must be frequent.
     wal_writer_delay: '10ms',
   }
   const isPackaged = project.vitest.projects.some(({ name }) => ['packaged', 'medusa'].includes(name))
@@ -34,7 +40,8 @@ export default async function setUp(project: TestProject) {
     : await startServer({
         ...settings,
         'pg_stat_statements.track': 'all',
-        // The tests send more statements than it keeps by default, and some of them look one up.
+        // The tests send more statements than pg_stat_statements keeps by default, and some tests search for a
+        // statement.
         'pg_stat_statements.max': '50000',
       })
   const templateDatabase = 'gateway_template'
@@ -43,7 +50,7 @@ export default async function setUp(project: TestProject) {
   await admin.end()
   const template = connect({ host, port, user, database: templateDatabase }, { max: 1, statementTimeoutMs: 60_000 })
   await migrate(template)
-  // The first fill of an empty database.
+  // Runs the first fill of the empty database.
   while (await makeStep(template)) {}
   await template.end()
   project.provide('server', { host, port, user, templateDatabase })

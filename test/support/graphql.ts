@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 
-/** The seconds that are left in a window that has just begun. */
+/** Matches the seconds that are left in a window that has just begun. */
 export const fresh = expect.closeTo(60, -1)
 
-/** Returns the global id of a record. @param key its tenant and its id; of a tenant its id */
+/** Returns the global id of a record. @param key the tenant id and the id of the record; for a tenant only its id */
 export const globalId = (type: string, ...key: number[]) =>
   Buffer.from(`${type}:${key.join('.')}`).toString('base64url')
 
@@ -22,7 +22,7 @@ interface Page {
 /**
  * Reads a list page by page, forward or backward.
  *
- * @returns its pages in the order of the list
+ * @returns the pages in the order of the list
  * @throws when the page info contradicts the pages, or the list does not end
  */
 export async function readPages<Found extends Page>(

@@ -1,4 +1,4 @@
-/** A service that another party controls: it answers like the real service, except for one value that a test chooses. */
+/** A service that an attacker controls. It answers like the real service, except for one value that a test chooses. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Changes } from '../../packages/client/src/documents.ts'
@@ -10,7 +10,7 @@ const time = '2026-01-31T09:30:00.000000Z'
 
 const tenant = (id: unknown) => ({ tenant_id: id, name: 'Harbour Spa', updated_at: time })
 
-/** Returns the record of a list in the examples of the OpenAPI document, under another id. */
+/** Returns the record of a list from the examples of the OpenAPI document, with another id. */
 function exampleOf(operation: string, id: unknown): object {
   const all: { operation: string; body: { data: object[] } }[] = JSON.parse(examples)
   return { ...all.find(example => example.operation === operation)?.body.data[0], id, updated_at: time }
@@ -18,12 +18,12 @@ function exampleOf(operation: string, id: unknown): object {
 
 const product = exampleOf('listCatalogVouchers', 5)
 
-/** A purchased voucher, as v1 gives it. */
+/** A purchased voucher in the form of v1. */
 export const voucherRecord = (id: unknown) => exampleOf('listPurchasedVouchers', id)
 
 const signup = exampleOf('listMarketingSignups', 9)
 
-/** The error of a service that has no changes. */
+/** The GraphQL error of a service without the field `changes`. */
 const unknownField = {
   message: 'Cannot query field "changes" on type "Query".',
   extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
@@ -35,7 +35,7 @@ export const honestAnswers = () => structuredClone(honest)
 const honest = {
   tenants: { data: [tenant(1), tenant(2)], next_cursor: null as unknown, server_time: time as unknown },
   'catalog/vouchers': { data: [product], next_cursor: null as unknown, server_time: time as unknown },
-  // The list goes on, so that the rest of it is exported.
+  // The list has a further page, so that the client exports the rest.
   'sales/purchased-vouchers': { data: [voucherRecord(1), voucherRecord(2)], next_cursor: 'more', server_time: time },
   'customers/marketing-signups': { data: [signup], next_cursor: null as unknown, server_time: time as unknown },
   export: [
@@ -68,7 +68,7 @@ const honest = {
     access: 'access',
   } as object | null,
   count: 5_000 as unknown,
-  /** The status and the body of each answer instead of these, when it is set. */
+  /** When set, the status and the body of every answer. */
   error: null as { status: number; body: string } | null,
 }
 
@@ -81,7 +81,7 @@ export async function startHostileService() {
     const { answers } = service
     const [path = '', query = ''] = (request.url ?? '').split('?')
     const send = (body: unknown) => response.end(JSON.stringify(body))
-    // A continued list ends, for any cursor.
+    // The page after any cursor is the last page.
     const sendPage = (page: object) => send(query === '' ? page : { ...page, next_cursor: null })
     request.resume()
     if (answers.error) return response.writeHead(answers.error.status).end(answers.error.body)

@@ -9,17 +9,17 @@ const checkout = join(import.meta.dirname, '../..')
 interface LaterVersion {
   /** The content of `sql/releases.json`. */
   releases?: { version: string; migration: number; isStop: boolean }[]
-  /** The further files of `sql/`: texts by name. */
+  /** The texts of additional files of `sql/`, by name. */
   migrations?: Record<string, string>
-  /** The further files of `mappings/plain`. */
+  /** The texts of additional files of `mappings/plain`, by name. */
   mappings?: Record<string, string>
-  /** For each file, a text that is replaced, and its replacement. */
+  /** The replacements by file: a text, and the text that replaces it. */
   edits?: Record<string, [string, string]>
   /** The release in `package.json`. */
   version?: string
 }
 
-/** Copies the built program with changes of its files. @returns the file to run */
+/** Copies the built program and changes files of the copy. @returns the path of the program to run */
 export function createLaterVersion(of: LaterVersion): string {
   const { releases = [], migrations = {}, mappings = {}, edits = {}, version } = of
   const root = createDirectory()

@@ -4,23 +4,23 @@ export interface LogLine {
   level: number
   msg: string
   reqId?: string
-  /** Present in a line of a request whose trace is recorded. */
+  /** Only in a line of a request whose trace is recorded. */
   traceId?: string
   err?: Record<string, unknown>
-  /** Present in a line that counts failures. */
+  /** Only in a line that counts failures. */
   count?: number
   causes?: { message: string; code: string; statement?: string; count: number }[]
   requestIds?: string[]
-  /** Present in a line about what is wrong. */
+  /** Only in a line about reasons of /readyz. */
   reasons?: { code: string }[]
-  /** Present in a line about a request. */
+  /** Only in a line about a request. */
   status?: number
   operation?: string
   tokenId?: number
   errors?: { code: string; reason: string }[]
-  /** Present in a line about dropped lines. */
+  /** Only in a line about dropped lines. */
   lines?: number
-  /** Present in a line that counts requests. */
+  /** Only in a line that counts requests. */
   omitted?: number
   statuses?: Record<string, number>
 }

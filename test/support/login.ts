@@ -5,7 +5,7 @@ import { addressUrl } from './connect.ts'
 import type { TestDatabase } from './database.ts'
 
 /**
- * Creates a login, which is dropped after the file's tests. What it owns in the database stays.
+ * Creates a login, and drops it after the tests of the file. The objects that it owns in the database stay.
  *
  * @param sql a session of a superuser in the database
  * @param options of `create role`

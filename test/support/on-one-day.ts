@@ -1,6 +1,9 @@
 const quarterHour = () => Math.floor(Date.now() / 900_000)
 
-/** Runs a check, and once more when it fails while a day may have ended: in every time zone at a quarter of an hour. */
+/**
+ * Runs a check, and repeats it when it fails and a day may have ended meanwhile. In every time zone, a day ends at a
+ * quarter of an hour.
+ */
 export async function onOneDay(check: () => Promise<void>): Promise<void> {
   const before = quarterHour()
   try {

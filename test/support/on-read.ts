@@ -1,8 +1,8 @@
 /**
- * Runs PL/pgSQL, as its owner, for rows of a table that the service reads: only resolutions read `gateway.voucher_entry` by a
- * reference.
+ * Returns statements that let the database run PL/pgSQL, as its owner, for rows of a table that the service reads. Only
+ * resolutions read `gateway.voucher_entry` by a reference.
  *
- * @returns the statements that begin and end it
+ * @returns `apply` to begin and `undo` to end
  */
 export const onRead = (table: string, body: string) => ({
   apply: `create function on_read() returns boolean security definer language plpgsql

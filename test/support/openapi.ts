@@ -17,14 +17,14 @@ export interface Received {
   url: string
   status: number
   headers: Readonly<Record<string, string | undefined>>
-  /** Undefined when it was not read. */
+  /** Undefined when the body was not read. */
   text?: string
 }
 
-/** Headers of HTTP itself (RFC 9110, RFC 9112), which no operation describes. */
+/** The headers of HTTP (RFC 9110, RFC 9112), which no operation describes. */
 const transportHeaders = 'connection content-length content-type date keep-alive transfer-encoding'.split(' ')
 
-/** Statuses of requests that reach no operation. */
+/** The statuses of requests that reach no operation. */
 const withoutOperation = new Set(['400', '401', '404', '405', '408', '429', '431', '500', '503'])
 
 interface Route {
@@ -40,7 +40,10 @@ const routes: Route[] = Object.entries(document.paths).map(([path, { servers, ge
   operations: new Map(Object.entries({ GET: get, POST: post }).flatMap(([method, it]) => (it ? [[method, it]] : []))),
 }))
 
-/** Makes a response's schema reject properties that it does not describe; the document itself lets clients ignore them. */
+/**
+ * Makes the schema of a response reject properties that it does not describe. In the document, clients ignore such
+ * properties.
+ */
 function strictly(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(strictly)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -56,7 +59,7 @@ ajv.addSchema({ $id: 'document', components: { schemas: strictly(document.compon
 
 const validators = new Map<JsonSchema, ValidateFunction>()
 
-/** Returns the error of a value of a response or of a webhook, or null. */
+/** Returns the difference between a value and the schema of a response or webhook, or null. */
 export function schemaErrors(schema: JsonSchema, value: unknown): string | null {
   let validate = validators.get(schema)
   if (!validate) {
@@ -66,7 +69,7 @@ export function schemaErrors(schema: JsonSchema, value: unknown): string | null 
   return validate(value) ? null : ajv.errorsText(validate.errors)
 }
 
-/** Returns the component that a reference names, and anything else as it is. */
+/** Returns the component that a reference names, and any other value unchanged. */
 export function resolve<Value extends object>(value: Value | Reference): Value {
   if (!('$ref' in value)) return value
   const path = value.$ref.replace('#/', '').split('/')
@@ -78,7 +81,7 @@ function routeOf(url: string): Route | undefined {
   return routes.find(({ pattern }) => pattern.test(path))
 }
 
-/** Returns true when the document is about the paths of a request. */
+/** Returns true when the document describes the API of the path. */
 export const isDescribed = (url: string): boolean =>
   /^(https?:\/\/[^/]*)?(\/api\/external\/(v1|export\/v1)(?![^/?])|\/\.well-known\/jwks\.json$)/.test(url) &&
   !/\/v1\/openapi\.json(\?|$)/.test(url)

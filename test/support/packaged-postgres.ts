@@ -1,4 +1,7 @@
-/** The PostgreSQL server of the system's packages, as Debian installs it: with its defaults, where the embedded one has no JIT. */
+/**
+ * The PostgreSQL server from the packages of the system, with the defaults of Debian. Unlike the embedded server, it
+ * has JIT.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,10 +15,10 @@ const installed = (existsSync(versions) ? readdirSync(versions) : [])
   .map(version => join(versions, version, 'bin'))
   .find(programs => existsSync(join(programs, 'initdb')))
 
-/** True when a package is installed: the main tests and the benchmarks need none. */
+/** True when a package is installed, which the main tests and the benchmarks do not need. */
 export const isPackagedInstalled = installed !== undefined
 
-/** Returns the directory of the programs of the newest version that is installed. @throws Error when none is */
+/** Returns the directory of the programs of the newest installed version. @throws Error when no version is installed */
 export function packagedPrograms(): string {
   if (installed === undefined) throw new Error('PostgreSQL is not installed. On Debian: apt-get install postgresql')
   return installed
@@ -24,8 +27,8 @@ export function packagedPrograms(): string {
 /**
  * Starts a server in a new directory, which `stop` removes. It listens only on a Unix socket.
  *
- * @param settings what differs from PostgreSQL's defaults
- * @param backup a directory of `pg_basebackup` to recover, as `settings` say; default: a new cluster
+ * @param settings the settings that differ from the defaults of PostgreSQL
+ * @param backup a directory of `pg_basebackup` to recover as `settings` say; by default a new cluster
  * @throws Error when no package is installed, or the server does not start
  */
 export async function startPackaged(settings: Record<string, string> = {}, backup?: string): Promise<EmbeddedPostgres> {

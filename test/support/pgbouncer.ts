@@ -6,25 +6,25 @@ import { join } from 'node:path'
 import { createServerDirectory } from './directory.ts'
 import { untilListening } from './free-port.ts'
 
-/** Settings to replace or to add, by name; null removes one. `connect_query` is the database's. */
-export type Changes = Record<string, string | null>
+/** The settings to replace or to add, by name; null removes a setting. `connect_query` is the database's. */
+export type SettingOverrides = Record<string, string | null>
 
-/** The settings of a pooler, and the server that it stands in front of. */
+/** The options of a PgBouncer and of the server behind it. */
 interface PgBouncerOptions {
   server: { host: string; port: number }
   port: number
-  /** The login at the server, which exists and needs no password there. */
+  /** The login of the connections to the server. The login exists, and needs no password at the server. */
   login: string
   /** Further logins that may connect with the same password. */
   otherLogins?: string[]
-  changes?: Changes
+  changes?: SettingOverrides
 }
 
 /** The password of all logins at PgBouncer. */
 export const password = 'secret'
 const program = process.env.PGBOUNCER_PATH ?? 'pgbouncer'
 
-/** Compares the version that the tests run with. */
+/** Returns true when the version of PgBouncer in the tests is not older than this version. */
 export function pgBouncerIsAtLeast(major: number, minor: number): boolean {
   try {
     const printed = execFileSync(program, ['--version'], { encoding: 'utf8' })
@@ -38,8 +38,8 @@ export function pgBouncerIsAtLeast(major: number, minor: number): boolean {
 }
 
 /**
- * Creates a PgBouncer, which does not run yet, and then listens on one port of 127.0.0.1 all the time. Every database of
- * the server can be reached through it.
+ * Creates a PgBouncer that does not run yet. It listens on the same port of 127.0.0.1 after each start, and gives
+ * access to every database of the server.
  */
 export function createPgBouncer({ server, port, login, otherLogins = [], changes = {} }: PgBouncerOptions) {
   if (!pgBouncerIsAtLeast(1, 21)) throw new Error('The service needs PgBouncer 1.21 or later.')
@@ -50,12 +50,12 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
   writeFileSync(file('userlist.txt'), users.join(''), { mode: 0o644 })
   writeFileSync(file('log'), '')
   chmodSync(file('log'), 0o666)
-  const own: Changes = {
+  const own: SettingOverrides = {
     ...{ listen_addr: '127.0.0.1', listen_port: String(port) },
     ...{ auth_file: file('userlist.txt'), logfile: file('log') },
   }
 
-  /** Ends it at once, without notice to its clients. */
+  /** Kills PgBouncer, which closes the connections of its clients. */
   async function kill(): Promise<void> {
     if (child === null) return
     const closed = once(child, 'close')
@@ -67,17 +67,19 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
   return {
     port,
     login,
-    /** @returns the address of a database as DATABASE_URL takes it */
+    /** Returns the address of a database behind PgBouncer, in the form of DATABASE_URL. */
     url: (database: string) => `postgres://${login}:${password}@127.0.0.1:${port}/${database}`,
-    /** Starts it again. Resolves when it listens. @param more changes of its configuration, as in `PgBouncerOptions` */
-    async start(more: Changes = {}) {
+    /**
+     * Starts it again. Resolves when it listens. @param more overrides of the configuration, as in `PgBouncerOptions`
+     */
+    async start(more: SettingOverrides = {}) {
       await kill()
       writeFileSync(file('pgbouncer.ini'), configure(server, { ...own, ...changes, ...more }))
       child = spawn(program, ['-q', file('pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
       await untilListening('PgBouncer', port, child)
     },
     kill,
-    /** Stops it where it is, with its connections open. */
+    /** Suspends PgBouncer. Its connections stay open. */
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
     async remove() {
@@ -87,10 +89,13 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
   }
 }
 
-/** Returns the documented configuration, with the places and changes of a test. */
-function configure({ host, port }: PgBouncerOptions['server'], { connect_query: query, ...changes }: Changes): string {
+/** Returns the documented configuration, with the addresses, paths and overrides of a test. */
+function configure(
+  { host, port }: PgBouncerOptions['server'],
+  { connect_query: query, ...changes }: SettingOverrides,
+): string {
   const documented = readFileSync(join(import.meta.dirname, '../../deploy/pgbouncer.ini'), 'utf8')
-  // The databases of the tests, each by its own name.
+  // Each database of the tests has the same name at PgBouncer.
   const entry = /^gateway = host=\S+ port=\S+ dbname=gateway (connect_query=.*)$/m
   if (!entry.test(documented)) throw new Error('deploy/pgbouncer.ini has no database in the form that this expects.')
   const named = documented.replace(entry, (_, connectQuery) => {

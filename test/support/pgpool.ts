@@ -9,10 +9,10 @@ import { freePort, untilListening } from './free-port.ts'
 const program = '/usr/sbin/pgpool'
 
 /**
- * Starts Pgpool-II on a port of 127.0.0.1. It leads each statement that only reads to another standby, and all others to the
- * primary. The logins need no password.
+ * Starts Pgpool-II on a port of 127.0.0.1. It sends each read-only statement to another standby, and all other
+ * statements to the primary. The logins need no password.
  *
- * @param more settings to add or to replace
+ * @param more the settings to add or to replace
  */
 export async function startPgpool(primary: number, standbys: readonly number[], more: Record<string, string> = {}) {
   const { path: directory, account } = createServerDirectory()

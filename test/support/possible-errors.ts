@@ -1,7 +1,6 @@
 /**
- * The errors that an answer may have. A null that propagates to a position hides other errors below it, and the order in
- * which resolvers end decides which error is reported. So each null must have exactly one of the errors that can have
- * caused it.
+ * The errors that an answer may have. A null that propagates to a position hides other errors below it, and the order
+ * in which resolvers end decides which error is reported. So each null must have exactly one of its possible errors.
  */
 import {
   defaultFieldResolver,
@@ -24,7 +23,7 @@ import {
 
 type Path = readonly (string | number)[]
 
-/** A field at a position of the answer, in the schema as it is. */
+/** A field at a position of the answer, in the unchanged schema. */
 interface Position {
   parentName: string
   fieldName: string
@@ -42,7 +41,7 @@ const nullable = (type: GraphQLOutputType): GraphQLOutputType => {
   return isListType(inner) ? new GraphQLList(nullable(inner.ofType)) : inner
 }
 
-/** Makes the same schema with all types nullable: there each error stays where it is, and hides no other. */
+/** Creates the same schema with all types nullable, in which an error does not propagate and hides no other error. */
 function nullableSchema(schema: GraphQLSchema, record: (path: Path, position: Position) => void): GraphQLSchema {
   // The function of graphql-js that copies all types, with their resolvers.
   const copy = lexicographicSortSchema(schema)
@@ -56,7 +55,7 @@ function nullableSchema(schema: GraphQLSchema, record: (path: Path, position: Po
       field.resolve = (value, _args, context, info) => {
         const { fieldNodes: nodes } = info
         record(toArray(info.path), { parentName: parent.name, fieldName, type, nodes })
-        // Read here, so that a field whose arguments fail is recorded too.
+        // The field is recorded here, so that a field whose arguments fail is recorded too.
         return resolve(value, getArgumentValues(described, nodes[0]!, info.variableValues), context, info)
       }
     }
@@ -72,7 +71,7 @@ const shownError = ({ message, path, locations }: ShownError): string => JSON.st
 /** All errors that an operation can have. */
 export class PossibleErrors {
   readonly #positions: Map<string, Position>
-  /** Maps each error, as it is shown, to the position that it sets to null. */
+  /** Maps each possible error, in the form in which it is shown, to the position that becomes null. */
   readonly #nulled = new Map<string, Path>()
 
   constructor(positions: Map<string, Position>) {
@@ -101,7 +100,10 @@ export class PossibleErrors {
       this.addNulls(inner, [...path, Array.isArray(value) ? Number(key) : key])
   }
 
-  /** Checks the errors of an answer. @returns what is wrong with them; null: they explain the nulls of the answer */
+  /**
+   * Checks the errors of an answer. @returns what is wrong with the errors; null when they explain all nulls of the
+   * answer
+   */
   check(data: unknown, errors: readonly ShownError[]): string | null {
     const reported = new Map<string, number>()
     for (const error of errors) {
@@ -122,12 +124,12 @@ export class PossibleErrors {
     return null
   }
 
-  /** The field of a value, which may be an item of a list. */
+  /** Returns the field of a value, which may be an item of a list. */
   #positionAt(path: Path): Position | undefined {
     return this.#positions.get(nameOf(path.slice(0, path.findLastIndex(key => typeof key === 'string') + 1)))
   }
 
-  /** The nearest nullable position above an error. */
+  /** Returns the nearest nullable position at or above an error. */
   #nulledBy(path: Path): Path {
     let end = path.length
     while (end > 0) {
@@ -140,7 +142,7 @@ export class PossibleErrors {
   }
 }
 
-/** The type of the item of a list of this type, as deep as there are indexes at the end of the path. */
+/** Returns the type of a list item, as deep as the number of indexes at the end of the path. */
 function typeAt(type: GraphQLOutputType, path: Path): GraphQLOutputType {
   const depth = path.length - 1 - path.findLastIndex(key => typeof key === 'string')
   let at = type
@@ -167,7 +169,7 @@ function valueAt(data: unknown, path: Path): unknown {
   return at
 }
 
-/** Makes a function that finds the errors that an operation can have. */
+/** Creates a function that finds the possible errors of an operation. */
 export function createErrorFinder(schema: GraphQLSchema) {
   let positions = new Map<string, Position>()
   const nullable = nullableSchema(schema, (path, position) => positions.set(nameOf(path), position))

@@ -11,19 +11,19 @@ const ownEntry = join(import.meta.dirname, '../../dist/main.js')
 const directoryWithoutEnv = dirname(ownEntry)
 
 export interface ProcessOptions {
-  /** The working directory; default: a directory without `.env`. */
+  /** The working directory; by default a directory without `.env`. */
   cwd?: string
-  /** The compiled program; default: the one of this checkout. */
+  /** The compiled program; by default the program of this checkout. */
   entry?: string
   /** Further arguments of `serve`. */
   args?: string[]
-  /** A module to load first, as JavaScript. */
+  /** The JavaScript text of a module to load first. */
   preload?: string
-  /** A line of Bash that runs the program, which is `"$@"` there. */
+  /** A Bash command that runs the program. In the command, the program is `"$@"`. */
   shell?: string
 }
 
-/** Makes standard output a terminal for the program; `.ci/newcomer` starts the service on a real one. */
+/** Options that make standard output look like a terminal for the program. `.ci/newcomer` uses a real terminal. */
 export const onTerminal: ProcessOptions = { preload: 'process.stdout.isTTY = true' }
 
 /** Returns a module that moves the clock of a process. @param milliseconds negative: back */
@@ -40,7 +40,7 @@ function commandOf({ preload, shell, entry = ownEntry }: ProcessOptions, args: s
   return shell === undefined ? [...words] : ['bash', '--norc', '-c', shell, 'bash', ...words]
 }
 
-/** Returns the options of `spawn`. The process gets only PATH and HOME of the tests' own environment. */
+/** Returns the options of `spawn`. Of the environment of the tests, the process gets only PATH and HOME. */
 const settingsOf = (options: ProcessOptions, environment: NodeJS.ProcessEnv) => ({
   cwd: options.cwd ?? directoryWithoutEnv,
   env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
@@ -74,13 +74,16 @@ export function run(
   })
 }
 
-/** Returns the error message of a command that failed and printed nothing else; of `serve`, the log has its reasons too. */
+/**
+ * Returns the error message of a command that failed and printed nothing else. `serve` may also have logged the
+ * reasons.
+ */
 export function refusalOf({ code, stdout, stderr }: Outcome): string {
   expect([code, stdout], stderr).toEqual([1, expect.stringMatching(/^(\{"level":60,.*\}\n)?$/)])
   return stderr
 }
 
-/** Starts a command, which is killed after the file's tests. */
+/** Starts a command, and kills it after the tests of the file. */
 export function start(args: string[], environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
   const [file, ...words] = commandOf(options, args)
   const child = spawn(file, words, settingsOf(options, environment))
@@ -93,19 +96,19 @@ export function start(args: string[], environment: NodeJS.ProcessEnv, options: P
       if (stream === child.stdout) log += chunk
     })
   }
-  // Not `exit`, because the last output may arrive later.
+  // The event is `close`, because the last output may arrive after `exit`.
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
   return {
     child,
     printed: () => printed,
-    /** Returns its standard output so far. */
+    /** Returns the standard output so far. */
     log: () => log,
-    /** Resolves with its exit code, or null when a signal has killed it. */
+    /** Resolves with the exit code, or with null when a signal has killed the process. */
     ended,
   }
 }
 
-/** The service in its own process. */
+/** The service in a separate process. */
 export type Service = Awaited<ReturnType<typeof serve>>
 
 /** Starts `serve` and waits until it listens. */
@@ -121,7 +124,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     child.stderr.on('data', read)
     void ended.then(code => reject(new Error(`serve ended with ${code}:\n${printed()}`)))
   })
-  // Another program has an OpenAPI document of its own.
+  // Another version of the program has a different OpenAPI document.
   if (options.entry === undefined) checkFetched()
   return {
     child,
@@ -136,7 +139,10 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
       const answer = await fetch(new URL('/readyz', restAddress))
       return { status: answer.status, body: await answer.text() }
     },
-    /** Sends a signal and waits for the end. @returns the exit code, or null when the signal killed the process */
+    /**
+     * Sends a signal, and waits for the end of the process. @returns the exit code, or null when the signal killed the
+     * process
+     */
     stop(signal: NodeJS.Signals) {
       child.kill(signal)
       return ended

@@ -7,7 +7,9 @@ export async function projected(sql: Pool): Promise<void> {
   while (await makeNextStep(sql));
 }
 
-/** Makes one step, after a step that the service may make at this moment. The arguments are the arguments of `makeStep`. */
+/**
+ * Runs one step, after the end of a step that the service may run at this moment. Takes the arguments of `makeStep`.
+ */
 export async function makeNextStep(...step: Parameters<typeof makeStep>): ReturnType<typeof makeStep> {
   for (;;) {
     try {

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * Starts a TCP proxy before a server.
+ * Starts a TCP proxy in front of a server.
  *
  * @param target returns the port of the server, or its Unix socket, for each connection
- * @param port where it listens; 0: at any free port
+ * @param port the port on which the proxy listens; 0 for any free port
  */
 export async function startProxy(target: () => number | string, port = 0) {
   const sockets = new Set<Socket>()
@@ -37,16 +37,19 @@ export async function startProxy(target: () => number | string, port = 0) {
   return {
     port: (server.address() as AddressInfo).port,
     accepted: () => accepted,
-    /** Cuts all connections, as when the address of a cluster moves. */
+    /** Closes all connections, as when the address of a cluster moves to another server. */
     cut,
-    /** Holds back the answers of all open connections. @returns a function that lets them pass */
+    /** Holds back the answers of all open connections. @returns a function that releases the answers */
     hold() {
       for (const backend of backends) backend.pause()
       return () => {
         for (const backend of backends) backend.resume()
       }
     },
-    /** Silences all open connections for ever, and new connections until `accept`: no byte passes, and none is closed. */
+    /**
+     * Silences all open connections forever, and new connections until `accept`: no byte passes, and no connection is
+     * closed.
+     */
     silence() {
       silent = true
       for (const socket of sockets) socket.removeAllListeners('close').unpipe().pause()

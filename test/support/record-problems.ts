@@ -5,9 +5,10 @@ import { readStepState } from '../../src/projection/step-state.ts'
 import { projected } from './projected.ts'
 
 /**
- * Compares all records with their sources. The comparison leaves out keys that wait, so it would agree with steps that stand still.
+ * Compares all records with their sources. Fails when changes wait, because the comparison leaves out their keys, and
+ * so would not detect steps that stand still.
  *
- * @param repairs true: notes the keys that differ, so that a step writes them again
+ * @param repairs true to note the keys that differ, so that a step writes their records again
  * @throws an Error when changes wait
  */
 export async function findRecordProblems(sql: Sql, repairs = false): Promise<RecordProblem[]> {
@@ -16,7 +17,7 @@ export async function findRecordProblems(sql: Sql, repairs = false): Promise<Rec
   return find(sql, repairs)
 }
 
-/** Makes the steps, and expects all records to be as their sources. */
+/** Runs the steps, and expects all records to equal their sources. */
 export async function expectProjected(sql: Pool): Promise<void> {
   await projected(sql)
   expect(await findRecordProblems(sql)).toEqual([])

@@ -1,11 +1,11 @@
-/** A Redis server of its own, which a test kills and freezes. */
+/** A Redis server that a test kills and suspends. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Redis } from 'ioredis'
 import { afterFile } from './cleanups.ts'
 import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
-/** Starts a server on a free port; it is killed after the file's tests. Its data are lost when it ends. */
+/** Starts a server on a free port, and kills it after the tests of the file. The server does not save its data. */
 export async function startRedis() {
   const port = await freePort()
   let child: ChildProcess | null = null
@@ -32,11 +32,11 @@ export async function startRedis() {
       await ended
     },
 
-    /** Suspends the process, without notice to its clients. */
+    /** Suspends the process. Its connections stay open. */
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
 
-    /** Returns how often each command was called. */
+    /** Returns the number of calls of each command. */
     async countCommands(): Promise<Record<string, number>> {
       const admin = client()
       const text = await admin.info('commandstats').finally(() => admin.disconnect())

@@ -10,7 +10,10 @@ import { type Place, readService } from './copies.ts'
 import { projected } from './projected.ts'
 import { startService } from './service.ts'
 
-/** Creates a service with a chain of tenants, and a token for all of it. @param vouchers how many the chain has sold */
+/**
+ * Creates a service with a chain of tenants, and a token for the whole chain. @param vouchers the number of vouchers
+ * that the chain has sold
+ */
 export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv = {}) {
   const { client, database } = await startService(environment)
   const { build, platform, pool } = database
@@ -42,7 +45,7 @@ export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv
 
 type Options = Partial<SyncOptions> & { schema?: string; stopAt?: (event: SyncEvent) => boolean }
 
-/** Runs a sync to its end. @param options.stopAt stops it when it is true for an event */
+/** Runs a sync to its end. @param options.stopAt returns true for the event at which to stop the sync */
 export async function sync(origin: string, secret: string, place: Place, options: Options = {}) {
   const target = readTarget(place.to, options.schema ?? 'voucher_gateway_copy')
   if (!target) throw new Error(`${place.to} is no target.`)

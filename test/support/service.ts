@@ -2,7 +2,7 @@ import { createApp } from './app.ts'
 import { createDatabase } from './database.ts'
 
 /**
- * Starts the service on a database of its own, with builders of its records. All ends after the file's tests.
+ * Starts the service on a new database, with builders of rows. Both are removed after the tests of the file.
  *
  * @param options of `create database`
  */

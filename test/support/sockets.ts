@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Opens a connection to a service of this machine, and collects what it receives. */
+/** Opens a connection to a service on this machine, and collects the received bytes. */
 export function openSocket(port: number, options: { allowHalfOpen?: boolean } = {}) {
   const socket = connect({ port, host: '127.0.0.1', ...options })
   let text = ''

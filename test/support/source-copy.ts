@@ -1,4 +1,4 @@
-/** A copy of the sources, in which a test changes files. */
+/** Copies the sources, so that a test can change files. */
 import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -6,11 +6,11 @@ import { createDirectory } from './directory.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 
-/** The files that generating and building read. */
+/** The files that `npm run generate` and the build read. */
 const sources = `.env.example codegen.ts package.json tsconfig.json tsconfig.build.json LICENSE CHANGELOG.md
   deploy docs mappings packages schema sql src tools`.split(/\s+/)
 
-/** Copies the sources, with the installed packages of the checkout. The copy is removed after the file's tests. */
+/** Copies the sources, with the installed packages of the checkout. The copy is removed after the tests of the file. */
 export function copySources() {
   const root = createDirectory()
   const isSource = (path: string) => !['dist', 'node_modules'].includes(basename(path))

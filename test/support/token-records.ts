@@ -2,10 +2,10 @@ import { listRequestCounts, listRequestErrors } from '../../src/domain/token/req
 import { type Client, createApp } from './app.ts'
 import type { TestDatabase } from './database.ts'
 
-/** Today and yesterday: a day may end between a request and the look at its count. */
+/** The number of days: today and yesterday, because a day may end between a request and the read of its count. */
 const days = 2
 
-/** An entry of the audit about an export of personal data. */
+/** An audit entry about an export of personal data. */
 interface ExportEntry {
   tenantId: number
   actor: string
@@ -13,9 +13,9 @@ interface ExportEntry {
   detail: { operation: string; records: number; requestId: string }
 }
 
-/** Returns functions that read what the service has recorded about the requests of a token. */
+/** Returns functions that read the recorded counts, errors and exports of a token. */
 export const tokenRecordsOf = ({ pool, platform }: Pick<TestDatabase, 'pool' | 'platform'>) => ({
-  /** Runs work on a service that is closed afterwards: then all counts are saved. */
+  /** Runs work on a new service, and closes it afterwards, so that all counts are saved. */
   async served<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
     const client = await createApp({ pool })
     const result = await work(client)
@@ -41,7 +41,7 @@ export const tokenRecordsOf = ({ pool, platform }: Pick<TestDatabase, 'pool' | '
     )
   },
 
-  /** Returns the exports of personal data, from the audit, in their order. */
+  /** Returns the audit entries about exports of personal data, in the order in which they were written. */
   exportsOf: async (tokenId: number): Promise<ExportEntry[]> => [
     ...(await platform<ExportEntry[]>`
       select tenant_id as "tenantId", actor, address, detail from gateway.audit_entry

@@ -1,6 +1,6 @@
 import type { Pool, Sql } from '../../src/db/sql.ts'
 
-/** Writes to tables of the platform while capture does not see it. */
+/** Writes to tables of the platform with disabled triggers, so that capture misses the changes. */
 export const writeUncaptured = (platform: Pool, write: (sql: Sql) => Promise<unknown>, table = 'purchased_voucher') =>
   platform.begin(async sql => {
     await sql`alter table ${sql(table)} disable trigger all`

@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 /**
  * Repeats a check until it holds.
  *
- * @param holds a value that is true in a condition ends the wait
- * @param timeout in milliseconds; give one when the check has to hold soon. Only the time at which a check begins
- *   counts, because a slow machine delays answers
+ * @param holds a truthy value ends the wait
+ * @param timeout the maximum time in milliseconds, for a check that must hold soon. Only the beginning of a check
+ * counts, because a slow machine delays answers
  * @returns the value
  * @throws Error when a check that began after the timeout does not hold
  */

@@ -1,6 +1,6 @@
 import { formsOf } from '../admin/support.ts'
 
-/** A minimal browser for a service in a separate process: it has cookies and sends the origin. */
+/** A minimal browser for a service in a separate process, which keeps cookies and sends the header Origin. */
 export function createVisitor(origin: string) {
   const jar = new Map<string, string>()
   async function ask(path: string, body?: URLSearchParams): Promise<{ status: number; html: string }> {
@@ -15,14 +15,14 @@ export function createVisitor(origin: string) {
       jar.set(name, value)
     }
     const html = await answer.text()
-    // On a busy machine the check of a password can take longer than the service waits.
+    // On a busy machine, the check of a password can exceed the deadline of the service.
     return answer.status === 503 ? ask(path, body) : { status: answer.status, html }
   }
   return {
     /** Its cookies, by name. */
     jar,
     get: (path: string) => ask(path),
-    /** Loads a page, fills in its last form, and posts it; an address without a form is only loaded. */
+    /** Loads a page, fills in the last form and submits it. A page without a form is only loaded. */
     async submit(path: string, fields: Record<string, string>) {
       const page = await ask(path)
       const form = formsOf(page.html).findLast(each => each.method === 'post')
