@@ -1,6 +1,7 @@
 /**
- * Patroni gives the database another primary, three times, while the clients of the stress test follow its writers. Nothing is
- * lost: neither a commit that was acknowledged, nor a record in a copy that makes the full passes that a failover asks for.
+ * Patroni changes the primary of the database three times, while the clients of the stress test copy what its writers
+ * change. No acknowledged commit is lost. No record is missing from a copy whose client makes a full pass when the
+ * service asks for one.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -15,7 +16,7 @@ import { connect, serviceRole } from '../support/connect.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
 import { follow, isTemporary } from '../sync/clients.ts'
-import { askThrough, type ClientKind, clientKinds, createFollower } from '../sync/followers.ts'
+import { type ClientKind, clientKinds, createFollower, createPageReader } from '../sync/followers.ts'
 import { instanceOf } from '../sync/lists.ts'
 import { createMark } from '../sync/mark.ts'
 import { createWholes } from '../sync/outcome.ts'
@@ -42,7 +43,7 @@ afterFile(async () => {
   await Promise.all([owner, pool].map(each => each.end({ timeout: 1 })))
 })
 
-/** Errors of a connection while there is no primary, and of one that leads to a former primary. */
+/** Error codes of a connection while no server is the primary, and of a connection to a former primary. */
 const outages = /^(ECONN\w+|CONNECT_TIMEOUT|CONNECTION_\w+|57P0\d|08\w{3}|25006|40001|DATABASE_\w+)$/
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error))
 
@@ -79,7 +80,7 @@ function createClient(kind: ClientKind, secret: string) {
 }
 
 /**
- * Writes all kinds of records, one statement a transaction: the driver fails when a connection ends within `begin`
+ * Writes all kinds of records, one statement per transaction: the driver fails when a connection ends within `begin`
  * (tools/driver/README.md).
  *
  * @returns the references of new vouchers whose commit was acknowledged
@@ -109,9 +110,10 @@ async function write(random: Random, stop: AbortSignal): Promise<string[]> {
 }
 
 /**
- * Asks both instances for the tenants all the time, until `stop` is aborted.
+ * Requests the tenants from both instances again and again, until `stop` is aborted.
  *
- * @returns when each request was sent, because its refusal is held for up to four seconds, and the status of its answer
+ * @returns the time at which each request was sent, because a refusal is delayed for up to four seconds, and the status
+ * of its answer
  */
 async function probe(secret: string, stop: AbortSignal) {
   const answers: { sent: number; answered: number; status: number }[] = []
@@ -127,9 +129,9 @@ async function probe(secret: string, stop: AbortSignal) {
   return answers
 }
 
-test('three failovers under load lose nothing, and the service comes back', { timeout: 900_000 }, async () => {
+test('three failovers under load lose no record, and the service recovers', { timeout: 900_000 }, async () => {
   const { secret } = await createTestToken(owner, [whole(knownIds.root)], { rateLimit: 1_000_000 })
-  // Clients that read v1 alone do not learn of a failover (docs/maintaining.md).
+  // Clients that read only v1 cannot detect a failover (docs/maintaining.md).
   const clients = clientKinds
     .filter(({ transport, scope }) => transport !== 'v1 alone' && scope === 'root')
     .map(kind => createClient(kind, secret))
@@ -181,12 +183,12 @@ test('three failovers under load lose nothing, and the service comes back', { ti
   expect(kept.length).toBe(sold.length)
   await projected(owner)
   expect(await findRecordProblems(owner)).toEqual([])
-  // The first of them may be a full pass; at the last one nothing changes during a read.
+  // The first of three passes may be a full pass; during the last pass, no record changes.
   for (let time = 0; time < 3; time++) {
     await Promise.all(clients.map(client => client.pass()))
     await pause(1_000)
   }
-  const wholeOf = createWholes(askThrough(instances, 'REST', secret))
+  const wholeOf = createWholes(createPageReader(instances, 'REST', secret))
   const outcomes = (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat()
   console.table(outcomes.map(({ examples, ...outcome }) => outcome))
   console.log(`sold ${sold.length}, full passes: ${clients.map(({ fullPasses }) => fullPasses)}`)

@@ -1,4 +1,7 @@
-/** A platform of fifteen tables: `adopt apply` and the service are killed at random, and both servers when it has its own. */
+/**
+ * Adopts a platform of fifteen tables, while `adopt apply` and the service are killed at random, and the PostgreSQL
+ * servers too if the platform has a separate server.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -21,7 +24,7 @@ import { createWriterCounts, write } from '../sync/writers.ts'
 import { certificate, webhookSettings } from './events.ts'
 import { commitPrepared, type Sources, type StressOptions } from './run.ts'
 
-/** Starts the service in a process of its own, and again when it was killed, on the same port. */
+/** Starts the service in a separate process, which `kill` replaces on the same port. */
 async function startInstance(environment: NodeJS.ProcessEnv) {
   const port = String(await freePort())
   const serve = () => start(['serve'], { ...environment, PORT: port })
@@ -37,7 +40,7 @@ async function startInstance(environment: NodeJS.ProcessEnv) {
   }
 }
 
-/** Starts a server that loses no commit when it crashes. */
+/** Starts a PostgreSQL server that loses no commit when it crashes. */
 async function startPostgres({ packaged }: StressOptions) {
   const settings = { max_connections: '100', max_prepared_transactions: '50', wal_level: 'logical' }
   const quick = { fsync: 'off', synchronous_commit: 'on', wal_retrieve_retry_interval: '200ms' }
@@ -48,11 +51,14 @@ async function startPostgres({ packaged }: StressOptions) {
   return { address, sql }
 }
 
-/** Kills a process of a server as `kill -9` does, so that the server ends all others and recovers. @param kind a pattern */
+/**
+ * Kills a process of a server as `kill -9` does, so that the server ends all others and recovers. @param kind a pattern
+ * of `backend_type`
+ */
 async function crash(sql: postgres.Sql, kind: string): Promise<void> {
   const [found] = await sql<{ pid: number }[]>`select pid from pg_stat_activity where backend_type like ${kind} limit 1`
   if (!found) return
-  // The server ends it once it has noticed the crash; until then it accepts connections.
+  // The server ends this statement once it has noticed the crash. Until then the server accepts connections.
   const noticed = sql`select pg_sleep(60)`.catch(() => {})
   process.kill(found.pid, 'SIGKILL')
   await noticed
@@ -84,7 +90,7 @@ export async function startAdopted(options: StressOptions): Promise<Sources> {
   const work = createVenuesWork(known, bulkRows)
   const counts = createWriterCounts()
 
-  /** Starts the writers. @returns ends them. @throws when one has failed */
+  /** Starts the writers. @returns a function that stops the writers, and rejects when one has failed */
   function startWriters(): () => Promise<unknown> {
     const stop = new AbortController()
     const writer = { address: platform.address, isPublisher: isReplicated, work, longest, counts, stop: stop.signal }
@@ -102,7 +108,10 @@ export async function startAdopted(options: StressOptions): Promise<Sources> {
   let stopWriters = startWriters()
   afterFile(() => stopWriters())
 
-  /** Kills the publisher between transactions: the driver does not survive one whose connection ends (tools/driver/README.md). */
+  /**
+   * Kills the publisher between transactions, because the driver fails when a connection ends within a transaction
+   * (tools/driver/README.md).
+   */
   async function crashPlatform(kind: string): Promise<void> {
     await stopWriters()
     await crash(platform.sql, kind)
@@ -115,7 +124,10 @@ export async function startAdopted(options: StressOptions): Promise<Sources> {
     return stdout.trim()
   }
 
-  /** Runs `adopt apply`, and kills it some times: every other time, when it writes records. @returns how it went */
+  /**
+   * Runs `adopt apply`, and kills it several times, every second time while it writes records. @returns a line of the
+   * report
+   */
   async function apply(): Promise<string> {
     const hasSteps = () => sql`select from gateway.step limit 1`.then(({ count }) => count > 0).catch(() => false)
     let killed = 0
@@ -132,7 +144,10 @@ export async function startAdopted(options: StressOptions): Promise<Sources> {
     return `killed ${killed} times, then ${Math.round(performance.now() - began)} ms: ${said}`
   }
 
-  /** Returns the copies of the platform's tables that differ from these, and how many there are. */
+  /**
+   * Returns the names of the copied tables that differ from the tables of the platform, and the number of copied
+   * tables.
+   */
   async function compareCopies() {
     const tables = await sql<{ source: string }[]>`select source from gateway.staged_table`
     const digestOf = (on: postgres.Sql, source: string) =>
@@ -163,7 +178,7 @@ export async function startAdopted(options: StressOptions): Promise<Sources> {
   ]
   let killed = 0
 
-  /** Kills at random for half of the time. */
+  /** Kills processes at random for half of the run. */
   async function kill(stop: AbortSignal): Promise<void> {
     for (const end = Date.now() + seconds * 500; Date.now() < end && !stop.aborted; killed += 1) {
       await pause(Math.min(seconds * 500, 1000 + random.below(3000)))

@@ -1,4 +1,4 @@
-/** Clients that read only the lists that events name. Their endpoints have faults. */
+/** Clients that read only the lists that events name. Their endpoints fail at random. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { VoucherGateway } from '#client'
@@ -8,7 +8,7 @@ import { createTestToken, tester } from '../support/builders.ts'
 import { until } from '../support/until.ts'
 import { readWhole } from '../sync/clients.ts'
 import { createEventClient } from '../sync/event-client.ts'
-import { askThrough, type ClientKind } from '../sync/followers.ts'
+import { type ClientKind, createPageReader } from '../sync/followers.ts'
 import type { Instance } from '../sync/lists.ts'
 import { type createWholes, type Outcome, outcomesOf } from '../sync/outcome.ts'
 import type { Random } from '../sync/random.ts'
@@ -19,13 +19,13 @@ export const certificate = join(import.meta.dirname, '../webhook/receiver.pem')
 
 export const webhookSettings = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_KEY: 'ab'.repeat(32) }
 
-/** The answers of receivers with faults. */
+/** The faulty answers of receivers. */
 const faults: Respond[] = [
   (_event, response) => {
     response.writeHead(500).end('x'.repeat(100_000))
     return 500
   },
-  // It hangs: the service gives up after its time limit.
+  // The receiver does not answer, so the service gives up after its time limit.
   () => null,
   breakConnection,
   (_event, _response, { socket }) => {
@@ -43,7 +43,7 @@ const faults: Respond[] = [
 const typeOf = (list: string) => `${list.replace('-', '_')}.changed`
 
 /** Starts a client that follows the event stream of an instance. */
-async function startStreamClient(origin: string, secret: string, askFor: ReturnType<typeof askThrough>) {
+async function startStreamClient(origin: string, secret: string, askFor: ReturnType<typeof createPageReader>) {
   const client = createEventClient(askFor)
   const stop = new AbortController()
   const changes = new VoucherGateway({ url: origin, token: secret }).watchChanges({ signal: stop.signal })
@@ -61,7 +61,10 @@ async function startStreamClient(origin: string, secret: string, askFor: ReturnT
   return {
     client,
     askFor,
-    /** Stops the client when it has read all lists that changed up to an instant. @throws its error */
+    /**
+     * Waits until the client has read all lists that changed up to an instant, and stops the client. @throws the error
+     * of the client
+     */
     async settle(instant: string): Promise<void> {
       const failed = following.then(() => Promise.reject(new Error('The stream ended.')))
       await Promise.race([failed, until('the stream', () => position >= instant, 60_000)])
@@ -72,9 +75,9 @@ async function startStreamClient(origin: string, secret: string, askFor: ReturnT
 }
 
 /**
- * Starts event clients, each with an endpoint: the first one never fails, the others do now and then.
+ * Starts event clients, each with an endpoint. The first endpoint never fails, the others fail at random.
  *
- * @param sql connections as the service has them
+ * @param sql a pool with the role of the service
  */
 export async function startEventClients(
   sql: Pool,
@@ -89,7 +92,7 @@ export async function startEventClients(
     Array.from({ length: count }, async (_, n) => {
       const { id, secret } = await createTestToken(sql, grants[scopes[n % scopes.length]!])
       const receiver = await startReceiver()
-      const askFor = askThrough(instances, 'GraphQL', secret)
+      const askFor = createPageReader(instances, 'GraphQL', secret)
       const client = createEventClient(askFor)
       await createEndpoint(sql, tester, id, receiver.url)
       const begun = client.begin()
@@ -108,15 +111,18 @@ export async function startEventClients(
   const streams = await Promise.all(
     origins.map(async origin => {
       const { secret } = await createTestToken(sql, grants.root)
-      return startStreamClient(origin, secret, askThrough(instances, 'GraphQL', secret))
+      return startStreamClient(origin, secret, createPageReader(instances, 'GraphQL', secret))
     }),
   )
-  // An address of the operator's network: nothing may wait for this endpoint, or reach it.
+  // An address of the operator's network. No request may reach this endpoint, and no delivery may wait for it.
   const { id } = await createTestToken(sql, grants.root)
   await createEndpoint(sql, tester, id, 'https://10.0.0.1/')
 
   return {
-    /** Ends the faults, and waits until each list's last change was delivered. @returns a line of the report, and outcomes */
+    /**
+     * Ends the faults, and waits until the last change of each list is delivered. @returns a line of the report, and
+     * the outcomes
+     */
     async conclude(
       wholeOf: ReturnType<typeof createWholes>,
     ): Promise<{ line: string; outcomes: Outcome[]; lost: number }> {

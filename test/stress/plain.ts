@@ -1,4 +1,7 @@
-/** The plain tables: writers at the database of the gateway and at a publisher; steps are killed, and clocks set back. */
+/**
+ * Runs on the plain tables. Writers write to the database of the gateway and to a publisher, while steps are killed and
+ * clocks are set back.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type postgres from '#postgres'
@@ -21,23 +24,26 @@ import { createRandom, type Random } from '../sync/random.ts'
 import { type Address, insertOnlyRole, open, poolAddress, seedDatabase, seedPublisher } from '../sync/seed.ts'
 import { createWriterCounts, sell, write } from '../sync/writers.ts'
 import { webhookSettings } from './events.ts'
-import { commitPrepared, compareFigures, type Sources, type StressOptions, together } from './run.ts'
+import { commitPrepared, compareFigures, runUntilFirstEnds, type Sources, type StressOptions } from './run.ts'
 import { startReplicated } from './standbys.ts'
 
-/** The longest time that writers go on until the control has lost changes, in seconds. */
-const mostExtraSeconds = 240
+/** The maximum time that writers continue after `seconds` until the control has lost changes, in seconds. */
+const maxExtraSeconds = 240
 
-/** Chunks so small that each export has many, with writers at work between them. */
+/** The number of records per chunk of an export: so few that writers change records between the many chunks. */
 const exportChunkSize = 40
 
-/** A PgBouncer in transaction mode as docs/scaling.md has it for the service, and one for the platform's writers. */
+/**
+ * Starts a PgBouncer for the service, in the configuration of docs/scaling.md, and one for the writers of the platform,
+ * both in transaction mode.
+ */
 async function startPoolers(direct: Address) {
   const admin = open(direct)
   const login = 'gateway_login'
   await admin.unsafe(`create role ${login} login in role ${serviceRole}`)
   await admin.end()
   const service = createPgBouncer({ server: direct, port: await freePort(), login })
-  // Each writer sets a limit for its locks, and holds its connection during its transactions.
+  // PgBouncer has to track `lock_timeout`, which writers set, and needs connections for long transactions.
   const tracked = 'search_path, lock_timeout, statement_timeout, default_transaction_isolation, role, jit, work_mem'
   const changes = { connect_query: null, track_extra_parameters: tracked, default_pool_size: '60' }
   const logins = { login: direct.user, otherLogins: [insertOnlyRole] }
@@ -53,8 +59,8 @@ async function startPoolers(direct: Address) {
   }
 }
 
-/** Leaves behind what a clock leaves that was up to four seconds ahead and was set back: a last step in the future. */
-async function setClockBack(sql: postgres.Sql, random: Random): Promise<void> {
+/** Simulates a clock that was up to four seconds ahead and is set back: inserts a last step in the future. */
+async function simulateClockSetBack(sql: postgres.Sql, random: Random): Promise<void> {
   await sql.begin(async transaction => {
     await transaction`lock table gateway.step_lock in exclusive mode`
     await transaction`
@@ -65,14 +71,14 @@ async function setClockBack(sql: postgres.Sql, random: Random): Promise<void> {
   })
 }
 
-/** Starts instances. @param builders build the service; called again after each stop */
+/** Starts instances. @param builders create a server of the service; called again after each stop */
 function startInstances(builders: readonly (() => Promise<FastifyInstance>)[]) {
   const start = () => Promise.all(builders.map(build => build()))
   const close = (apps: FastifyInstance[]) => Promise.all(apps.map(app => app.close()))
   let running = start()
   const answers = new Set<Promise<unknown>>()
   return {
-    /** Their requests wait while the instances are stopped. */
+    /** The instances. Their requests wait while the servers are stopped. */
     instances: builders.map(
       (_, at): Instance => ({
         async fetch(...request) {
@@ -85,7 +91,10 @@ function startInstances(builders: readonly (() => Promise<FastifyInstance>)[]) {
       }),
     ),
 
-    /** Stops all instances after the requests that they have, and starts them again. @param during runs in between */
+    /**
+     * Stops all instances after the requests under way, and starts them again. @param during runs while the instances
+     * are stopped
+     */
     async restart(during: () => Promise<unknown>) {
       running = running.then(async apps => {
         await Promise.allSettled(answers)
@@ -126,7 +135,7 @@ async function startService({ instances, standbys, packaged, pgpool, pgbouncer }
   return { address: poolers?.platform ?? address, replicated, ...service }
 }
 
-/** Starts the plain tables, the service over them, and a publisher to which they are subscribed. */
+/** Creates the plain tables, and starts the service and a publisher whose changes are applied to the tables. */
 export async function startPlain(options: StressOptions): Promise<Sources> {
   const { seed, longest, bulkRows, seconds } = options
   for (const each of bulkExports) each.chunkSize = exportChunkSize
@@ -136,7 +145,7 @@ export async function startPlain(options: StressOptions): Promise<Sources> {
   const knownIds = await seedDatabase(address)
   const sql = open(address)
   const [server] = await sql<{ version: string }[]>`select current_setting('server_version_num') as version`
-  // PostgreSQL 15 has no parallel streaming.
+  // Versions before PostgreSQL 16 have no parallel streaming.
   const streaming = Number(server?.version) < 160_000 ? 'on' : 'parallel'
   const subscribe = () => publisher.subscribe(address, streaming)
   const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
@@ -160,8 +169,8 @@ export async function startPlain(options: StressOptions): Promise<Sources> {
   }
 
   /**
-   * Ends sessions in the middle of a step. After some of them it sets the clock back, the first time and at random times while
-   * all instances are stopped.
+   * Kills steps by ending their sessions, and sometimes sets the clock back afterwards: the first time while all
+   * instances are stopped, later at random.
    */
   async function killSteps(random: Random, stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
@@ -171,16 +180,16 @@ export async function startPlain(options: StressOptions): Promise<Sources> {
       done.killedSteps += count
       if (random.chance(0.9)) continue
       const isStopped = done.whileStopped === 0 || random.chance(0.25)
-      await (isStopped ? restart(() => setClockBack(sql, random)) : setClockBack(sql, random))
+      await (isStopped ? restart(() => simulateClockSetBack(sql, random)) : simulateClockSetBack(sql, random))
       done.setBack += 1
       if (isStopped) done.whileStopped += 1
     }
   }
 
-  /** Waits until the writers have run for long enough, and the control has lost changes. */
+  /** Waits until the minimum time of the writers is over and the control has lost changes. */
   async function untilEnough(stop: AbortSignal): Promise<void> {
     const end = Date.now() + seconds * 1000
-    const isEnough = () => Date.now() > end && (lost() > 0 || Date.now() > end + mostExtraSeconds * 1000)
+    const isEnough = () => Date.now() > end && (lost() > 0 || Date.now() > end + maxExtraSeconds * 1000)
     while (!stop.aborted && !isEnough()) await pause(200)
   }
 
@@ -189,7 +198,7 @@ export async function startPlain(options: StressOptions): Promise<Sources> {
     grants: {
       root: [whole(knownIds.root)],
       branch: [whole(knownIds.branch)],
-      // A client reads the tenants with the most records one by one.
+      // These grants contain the tenants with the most records, which the client reads one by one.
       'single tenants': [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)],
     },
     passes: controls.map(control => control.pass),
@@ -202,7 +211,7 @@ export async function startPlain(options: StressOptions): Promise<Sources> {
       }
       let count = 0
       const randomOfStandby = () => createRandom(seed * 1000 + 900 + count++)
-      return together(own, [
+      return runUntilFirstEnds(own, [
         ...Array.from({ length: options.writers }, (_, number) => startWriter(number, stop)),
         ...[killSteps(createRandom(seed), stop), compare(), untilEnough(stop)],
         ...(replicated ? [replicated.disturb(randomOfStandby, stop)] : []),

@@ -1,4 +1,7 @@
-/** The code that runs with all kinds of sources share: clients that follow the writers, and their comparison at the end. */
+/**
+ * Shared by the stress runs for every kind of source: clients that copy what writers change, and the comparison of the
+ * copies at the end.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import type { Pool } from '../../src/db/sql.ts'
@@ -7,22 +10,22 @@ import { createTestToken } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { findRecordProblems } from '../support/record-problems.ts'
 import { follow } from '../sync/clients.ts'
-import { askThrough, type ClientKind, clientKinds, createFollower } from '../sync/followers.ts'
+import { type ClientKind, clientKinds, createFollower, createPageReader } from '../sync/followers.ts'
 import type { Instance } from '../sync/lists.ts'
 import { createWholes } from '../sync/outcome.ts'
 import { createRandom } from '../sync/random.ts'
 import type { WriterCounts } from '../sync/writers.ts'
 import { startEventClients } from './events.ts'
 
-/** The size of a run. Times are in seconds. */
+/** The options of a run. Times are in seconds. */
 export interface StressOptions {
   sources: 'plain' | 'adopted' | 'replicated'
-  /** The shortest time that the writers run. */
+  /** The minimum time that the writers run. */
   seconds: number
   writers: number
-  /** The number of `clientKinds` that run, from the first. */
+  /** The number of clients, which are of the first `clientKinds`. */
   clients: number
-  /** The number of clients that read only what events tell. */
+  /** The number of clients that read only the lists that events name. */
   events: number
   longest: number
   seed: number
@@ -37,21 +40,21 @@ export interface StressOptions {
   without?: string
 }
 
-/** Sources with writers, and a service over them. */
+/** Sources with writers, and the instances of a service that reads the sources. */
 export interface Sources {
   /** The database of the gateway. */
   sql: postgres.Sql
-  /** Connections to it as the service has them. */
+  /** A pool with the role of the service. */
   pool: Pool
   instances: readonly Instance[]
   grants: Record<ClientKind['scope'], Parameters<typeof createTestToken>[1]>
   counts: WriterCounts
   passes?: (() => Promise<void>)[]
-  /** Lets writers write and faults happen. @param stop aborted when a client has failed */
+  /** Runs the writers and causes faults. @param stop aborted when a client has failed */
   disturb: (stop: AbortSignal, figures: FigureChecks) => Promise<unknown>
-  /** Ends what writers have begun, and waits until the gateway has all of it. */
+  /** Ends the transactions of the writers, and waits until all their changes are in the database of the gateway. */
   settle: () => Promise<unknown>
-  /** Returns lines of the report, and the exit code when the clients, records and figures are right. */
+  /** Returns lines of the report, and the exit code of a run whose clients, records and figures are right. */
   conclude: () => Promise<{ lines: string[]; exitCode: number }>
 }
 
@@ -60,7 +63,7 @@ export interface FigureChecks {
   wrong: number
 }
 
-/** Compares the figures with the records, and adds the differences to those found before. */
+/** Compares the figures with the records, and adds the differences to the counts in `found`. */
 export async function compareFigures(sql: Pool, found: FigureChecks): Promise<void> {
   const { asOf, differences } = await checkFigures(sql)
   if (asOf !== null) found.checks += 1
@@ -74,8 +77,8 @@ export async function commitPrepared(sql: postgres.Sql): Promise<void> {
   for (const { gid } of left) await sql.unsafe(`commit prepared '${gid}'`)
 }
 
-/** Waits for all of them; the first that ends aborts the others. @throws the error of the first that fails */
-export async function together(stop: AbortController, works: readonly Promise<unknown>[]): Promise<void> {
+/** Waits for all works. The first work that ends aborts the others. @throws the error of the first work that failed */
+export async function runUntilFirstEnds(stop: AbortController, works: readonly Promise<unknown>[]): Promise<void> {
   const ended = works.map(work => work.finally(() => stop.abort()))
   for (const each of await Promise.allSettled(ended)) if (each.status === 'rejected') throw each.reason
 }
@@ -85,7 +88,7 @@ const pairs = (numbers: object) =>
     .map(([name, count]) => `${name} ${count}`)
     .join(', ')
 
-/** Runs the test, and prints its report. @returns the exit code */
+/** Runs the stress test, and prints its report. @returns the exit code of the command */
 export async function run(sources: Sources, options: StressOptions): Promise<number> {
   const { sql, pool, instances, grants, passes: others = [] } = sources
   const clients = await Promise.all(
@@ -99,19 +102,19 @@ export async function run(sources: Sources, options: StressOptions): Promise<num
   const figures = { checks: 0, wrong: 0 }
   const stop = new AbortController()
   const following = passes.map((pass, at) => follow(pass, createRandom(options.seed * 1000 + 500 + at), stop.signal))
-  await together(stop, [...following, sources.disturb(stop.signal, figures)])
+  await runUntilFirstEnds(stop, [...following, sources.disturb(stop.signal, figures)])
 
   await sources.settle()
   await projected(pool)
   await compareFigures(pool, figures)
-  // Twice: at the second time nothing changes during a read, so no cached scope is out of date.
+  // All clients run two passes. During the second pass nothing changes, so no cached scope is outdated.
   for (let time = 0; time < 2; time += 1) {
     await Promise.all(passes.map(pass => pass()))
     await pause(1000)
   }
   const tenants = await sql<{ id: string }[]>`select id from gateway.tenant`
   const ids = tenants.map(({ id }) => Number(id))
-  const wholeOf = createWholes(askThrough(instances, 'REST', (await createTestToken(pool, ids)).secret))
+  const wholeOf = createWholes(createPageReader(instances, 'REST', (await createTestToken(pool, ids)).secret))
   const ofClients = (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat()
   const ofEvents = await events?.conclude(wholeOf)
   const outcomes = [...ofClients, ...(ofEvents?.outcomes ?? [])]

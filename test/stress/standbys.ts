@@ -1,4 +1,6 @@
-/** A primary and standbys that are paused, delayed, frozen, restarted and promoted while clients read from them. */
+/**
+ * A primary and standbys, which are paused, delayed, suspended, restarted and promoted while clients read from them.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createFaultServer, type FaultServer } from '../faults/support/server.ts'
 import { standbyFaults } from '../faults/support/standby-faults.ts'
@@ -9,8 +11,8 @@ import type { Random } from '../sync/random.ts'
 /**
  * Starts a primary with standbys.
  *
- * @param programs the programs of the packaged server; null: of the embedded one
- * @param isRouted whether Pgpool-II leads the reads of one pool to all of them
+ * @param programs the directory of the PostgreSQL programs; null for the embedded ones
+ * @param isRouted true when Pgpool-II distributes the reads of one pool to all standbys
  */
 export async function startReplicated(
   count: number,

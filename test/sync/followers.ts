@@ -1,4 +1,4 @@
-/** Clients of all kinds that keep a copy of all that their tokens are authorised for. */
+/** Clients of all kinds, which copy all records that their tokens include. */
 import { type Resumption, readWhole, withRetries } from './clients.ts'
 import { type Ask, type Instance, type ListName, transports } from './lists.ts'
 import { type createWholes, type Outcome, outcomesOf } from './outcome.ts'
@@ -10,7 +10,7 @@ export interface ClientKind {
   resumption: Resumption
 }
 
-/** The clients; a run with fewer takes the first ones. */
+/** The kinds of clients. A run with fewer clients takes the first kinds. */
 export const clientKinds: ClientKind[] = [
   { scope: 'root', transport: 'v1 alone', resumption: 'last page' },
   { scope: 'root', transport: 'REST', resumption: 'first page' },
@@ -22,8 +22,8 @@ export const clientKinds: ClientKind[] = [
   { scope: 'branch', transport: 'REST', resumption: 'last page' },
 ]
 
-/** Returns how a list is read over a transport, each page from another instance. */
-export const askThrough =
+/** Returns a function that creates readers of lists over a transport. Each page comes from the next instance. */
+export const createPageReader =
   (instances: readonly Instance[], transport: ClientKind['transport'], secret: string) =>
   (list: ListName, tenant: number) => {
     const asks = instances.map(instance => withRetries(transports[transport](instance, secret, list, tenant)))
@@ -35,11 +35,11 @@ export const askThrough =
 /**
  * Creates a client that follows the recipe of docs/guides/keeping-in-step.md.
  *
- * @param secret of a token for its scope
- * @returns the pass that it repeats, and its outcomes
+ * @param secret the secret of a token for the scope of the client
+ * @returns the pass that the client repeats, and a function that compares its copy
  */
 export function createFollower(kind: ClientKind, instances: readonly Instance[], secret: string) {
-  const askFor = askThrough(instances, kind.transport, secret)
+  const askFor = createPageReader(instances, kind.transport, secret)
   const client = createRecipeClient(askFor, kind.resumption)
   return {
     pass: client.round,
@@ -47,7 +47,7 @@ export function createFollower(kind: ClientKind, instances: readonly Instance[],
       const scope = await readWhole(askFor('tenants', 0))
       const outcomes = await outcomesOf(Object.values(kind).join(', '), client.copy, scope, wholeOf)
       if (kind.transport !== 'v1 alone') return outcomes
-      // Such a client finds the records that left a list by full passes, which it makes from time to time.
+      // A client of v1 alone finds the records that left a list only by full passes, which these tests do not make.
       return outcomes.map(of => ({ ...of, tooMuch: 0, examples: of.missing > 0 ? of.examples : [] }))
     },
   }
