@@ -1,4 +1,4 @@
-/** The command sync asks which lists changed, and reads only these lists. */
+/** Tests that the command sync asks which lists changed, and reads only these lists. */
 import { mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -24,12 +24,12 @@ async function requestsOf(run: () => Promise<unknown>): Promise<string[]> {
   }
 }
 
-test('a round over many tenants of which none changed is one request; else it reads what changed', async () => {
+test('a round asks for changes once, and reads only the lists that changed', async () => {
   const { chain, venue, sold, copyIn, platform } = await createWorld(60)
   await platform`insert into tenant (name, parent_id) select 'Tenant ' || n, ${chain} from generate_series(1, 60) n`
   const { run, expectInStep } = copyIn(directoryPlace())
   expect((await run()).code).toBe(0)
-  // Each run first looks whether the service is there, and at last at the webhooks of the token.
+  // Each run first checks that the service answers, and at the end requests the webhooks of the token.
   expect(await requestsOf(() => run())).toEqual(['/tenants', '/graphql', '/graphql'])
   await platform`update purchased_voucher set void = true where id = ${sold[0]!}`
   await platform`delete from customer where tenant_id = ${venue}`
@@ -46,7 +46,7 @@ test('a round over many tenants of which none changed is one request; else it re
   await expectInStep()
 })
 
-test('a run names webhooks of its token that get no events, each once', async () => {
+test('a run reports each webhook of its token that gets no events once', async () => {
   const { token, copyIn, pool, platform } = await createWorld(1)
   const { run } = copyIn(directoryPlace())
   const add = (name: string) => createEndpoint(pool, tester, token.id, `https://partner.example.com/${name}`)
@@ -62,7 +62,7 @@ test('a run names webhooks of its token that get no events, each once', async ()
   ])
 })
 
-test('a copy lacks nothing after a sync with another selection, or after its token got another tenant', async () => {
+test('a copy is complete after a sync with another selection, and after its token got another tenant', async () => {
   const { build, origin, chain, sold, token, copyIn, pool, platform } = await createWorld(20)
   const { run, expectInStep } = copyIn(directoryPlace())
   expect((await run()).code).toBe(0)
@@ -81,7 +81,7 @@ test('a copy lacks nothing after a sync with another selection, or after its tok
   await build.voucher(other)
   await projected(pool)
   await platform`insert into gateway.token_tenant (token_id, tenant_id) values (${token.id}, ${other})`
-  // The service keeps a token for half a second.
+  // The service caches a token for half a second.
   await expect
     .poll(async () => Object.keys(await readService(origin, token.secret)))
     .toContain(`tenants ${other} ${other}`)
@@ -89,14 +89,17 @@ test('a copy lacks nothing after a sync with another selection, or after its tok
   await expectInStep()
 })
 
-test('a change of the token reaches the copy, although only the instance that names the changes knows it yet', async () => {
+test('a change of the token reaches the copy, even when only one instance knows the change', async () => {
   const { build, origin, token, copyIn, pool, platform } = await createWorld(5)
   const other = await build.tenant()
   await build.voucher(other)
   const { run, expectInStep } = copyIn(directoryPlace())
   expect((await run()).code).toBe(0)
   const send = globalThis.fetch
-  /** Syncs, and changes the token when the changes are asked for: the answer comes from an instance that has read no token before. */
+  /**
+   * Runs a sync, and changes the token when the sync asks for the changes. An instance that has not yet read a token
+   * answers.
+   */
   const runDuring = async (change: () => Promise<unknown>) => {
     const { app } = await createApp({ pool })
     const fresh = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -124,7 +127,7 @@ test('a change of the token reaches the copy, although only the instance that na
   await expectInStep()
 })
 
-test('a directory gets the changes of a round that ended before it could write its files', async () => {
+test('a directory gets the changes of a round that failed before it wrote its files', async () => {
   const { chain, sold, copyIn, platform } = await createWorld(5)
   const place = directoryPlace()
   const { run, expectInStep } = copyIn(place)
@@ -139,7 +142,7 @@ test('a directory gets the changes of a round that ended before it could write i
   await expectInStep()
 })
 
-test('a list that is named, and that the token may not read, is asked for again when the token has other rights', async () => {
+test('a selected list that the token may not read is requested again when the permissions change', async () => {
   const { origin, token, pool, platform } = await createWorld(5)
   const place = directoryPlace()
   await projected(pool)
@@ -164,7 +167,7 @@ test('a list that is named, and that the token may not read, is asked for again 
   expect(await place.read()).toEqual(await readService(origin, token.secret, lists))
 })
 
-test('--follow takes each change, and reports only these', async () => {
+test('--follow copies each change, and reports nothing else', async () => {
   const { origin, chain, venue, token, pool, platform } = await createWorld(20)
   const place = directoryPlace()
   const writes = [
@@ -191,7 +194,7 @@ test('--follow takes each change, and reports only these', async () => {
   expect(await place.read()).toEqual(await readService(origin, token.secret))
 })
 
-test('a sync reads all lists of a service that names no changes, reports that once, and asks for changes again after five minutes', async () => {
+test('a sync reads all lists of a service without `changes`, and asks again after five minutes', async () => {
   const service = await startHostileService()
   service.answers.changes = null
   const now = performance.now.bind(performance)

@@ -1,4 +1,4 @@
-/** What writers do at the plain tables. */
+/** The changes that writers make in the plain tables. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import { createMark } from './mark.ts'
@@ -16,21 +16,21 @@ interface ChangeContext {
   checked: boolean
 }
 
-/** One statement, or a few that belong together. @returns how many rows it wrote */
+/** One statement, or a few that belong together. @returns the number of rows that were written */
 type Change = (context: ChangeContext) => Promise<number>
 
-/** The lists of known ids that have rows of their own. */
+/** The lists of ids that a change may use or extend. */
 type Known = 'vouchers' | 'products' | 'variants' | 'categories' | 'customers' | 'tenants' | 'shops'
 type Statement = (context: ChangeContext) => postgres.PendingQuery<postgres.Row[]>
 
-/** A statement that adds no rows. */
-const simple =
+/** Returns a change of one statement that inserts no rows. */
+const toChange =
   (statement: Statement): Change =>
   async context =>
     (await statement(context)).count
 
-/** A statement that returns the ids of new rows, which other writers then know. */
-const adding =
+/** Returns a change of one statement that inserts rows. Other writers then use the ids of these rows. */
+const toInsert =
   (known: Known, statement: Statement): Change =>
   async context => {
     const rows = await statement(context)
@@ -38,17 +38,20 @@ const adding =
     return rows.count
   }
 
-/** Returns a few ids in random order: concurrent writers can deadlock, as in production. */
+/** Returns a few ids in random order, so that concurrent writers can deadlock, as in production. */
 const some = ({ random, knownIds, sql }: ChangeContext, known: Known, most: number) =>
   sql(Array.from({ length: 1 + random.below(most) }, () => random.pick(knownIds[known]) ?? 0))
 
 const one = ({ random, knownIds }: ChangeContext, known: Known) => random.pick(knownIds[known]) ?? 0
 
-/** Returns a tenant to write records for, mostly one whose lists are read; without checks, none that may just be deleted. */
+/**
+ * Returns a tenant for new records, mostly one whose lists clients read. Without foreign keys, it is never a tenant
+ * that another writer may delete.
+ */
 const owner = ({ random, knownIds, checked }: ChangeContext) =>
   random.pick(random.chance(0.8) || knownIds.shops.length === 0 || !checked ? knownIds.owners : knownIds.shops) ?? 0
 
-/** Removes a known id, so that no other writer uses it, and returns it. */
+/** Removes an id from the known ids, so that no other writer uses it, and returns the id. */
 const take = <Item>({ random }: ChangeContext, known: Item[]): Item | undefined =>
   known.splice(random.below(known.length), 1)[0]
 
@@ -58,10 +61,10 @@ const vouchersFor = (context: ChangeContext, tenant: number, count: number) => c
   returning id`
 
 const insertVouchers = (most: number) =>
-  adding('vouchers', context => vouchersFor(context, owner(context), 1 + context.random.below(most)))
+  toInsert('vouchers', context => vouchersFor(context, owner(context), 1 + context.random.below(most)))
 
 const updateVouchers = (most: number) =>
-  simple(
+  toChange(
     context => context.sql`
       update purchased_voucher set product_title = ${context.mark}, currency = 'GBP',
         current_balance = ${context.random.below(100)}::int
@@ -69,24 +72,24 @@ const updateVouchers = (most: number) =>
   )
 
 const retitle = (table: string, title: string, known: Known, most: number) =>
-  simple(
+  toChange(
     context => context.sql`
       update ${context.sql(table)} set ${context.sql(title)} = ${context.mark} where id in ${some(context, known, most)}`,
   )
 
 const deleteOne = (table: string, known: Known, column = 'id') =>
-  simple(
+  toChange(
     context => context.sql`delete from ${context.sql(table)} where ${context.sql(column)} = ${one(context, known)}`,
   )
 
-const upsertVoucher = simple(
+const upsertVoucher = toChange(
   context => context.sql`
     insert into purchased_voucher (id, tenant_id, reference)
     values (${one(context, 'vouchers')}, ${owner(context)}, ${context.mark})
     on conflict (id) do update set product_title = ${context.mark}`,
 )
 
-/** Truncates a table that products show, and fills it again in part. */
+/** Truncates the table of variants, which products show, and inserts a part of them again. */
 const truncateVariants: Change = async context => {
   const { sql, mark, knownIds } = context
   await sql`truncate variant`
@@ -97,10 +100,10 @@ const truncateVariants: Change = async context => {
   return made.count
 }
 
-const bulkInsert = adding('vouchers', context => vouchersFor(context, owner(context), context.bulkRows))
+const bulkInsert = toInsert('vouchers', context => vouchersFor(context, owner(context), context.bulkRows))
 
 const variantOf = (product: (context: ChangeContext) => number) =>
-  adding(
+  toInsert(
     'variants',
     context => context.sql`
       insert into variant (product_id, slug, title, currency)
@@ -108,7 +111,7 @@ const variantOf = (product: (context: ChangeContext) => number) =>
   )
 
 const insertProduct: Change = async context => {
-  const insert = adding(
+  const insert = toInsert(
     'products',
     ({ sql, mark }) => sql`
       insert into product (tenant_id, slug, title, currency) values (${owner(context)}, ${mark}, ${mark}, 'GBP') returning id`,
@@ -116,12 +119,12 @@ const insertProduct: Change = async context => {
   return (await insert(context)) + (await variantOf(({ knownIds }) => knownIds.products.at(-1) ?? 0)(context))
 }
 
-const moveVariant = simple(
+const moveVariant = toChange(
   context => context.sql`
     update variant set product_id = ${one(context, 'products')} where id = ${one(context, 'variants')}`,
 )
 
-const link = simple(
+const link = toChange(
   context => context.sql`
     insert into product_category (product_id, category_id)
     select product.id, category.id from product join category using (tenant_id)
@@ -129,43 +132,46 @@ const link = simple(
     order by md5(category.id || ${context.mark}) limit 1 on conflict do nothing`,
 )
 
-const customerIn = adding(
+const customerIn = toInsert(
   'customers',
   context => context.sql`
     insert into customer (tenant_id, surname, marketing_opted)
     values (${owner(context)}, ${context.mark}, ${context.random.chance(0.7)}) returning id`,
 )
 
-const consent = simple(
+const consent = toChange(
   context => context.sql`
     update customer set marketing_opted = not marketing_opted where id in ${some(context, 'customers', 3)}`,
 )
 
-/** Returns a tenant as the new parent of another, inside or outside the scope of the tokens. */
-const place = ({ random, knownIds }: ChangeContext) => {
+/** Returns the id of a new parent for a tenant, inside or outside the scope of the tokens. */
+const pickParent = ({ random, knownIds }: ChangeContext) => {
   const { root, branch, elsewhere, owners, shops, tenants } = knownIds
-  // A tenant may come to lie below itself in this way: then no token of a tenant above covers it.
+  // A tenant may become its own ancestor in this way: then no token of a tenant above includes it.
   return random.pick(random.chance(0.2) ? [...shops, ...tenants] : [root, branch, elsewhere, ...owners]) ?? 0
 }
 
-/** Inserts a tenant below another, up to `mostTenants`. The lock replaces the foreign key, which an applier does not check. */
+/**
+ * Inserts a child of a tenant, if there are fewer than `mostTenants`. The row lock replaces the foreign key, which an
+ * applier does not check.
+ */
 const tenantBelow = (context: ChangeContext, parent: number) => context.sql`
   insert into tenant (name, parent_id) select ${context.mark}, id from tenant
   where id = ${parent} and (select count(*) from tenant) < ${context.knownIds.mostTenants}
   for key share returning id`
 
-const insertTenant = adding('tenants', context => tenantBelow(context, place(context)))
+const insertTenant = toInsert('tenants', context => tenantBelow(context, pickParent(context)))
 
-const deleteTenant = simple(
+const deleteTenant = toChange(
   context => context.sql`delete from tenant where id = ${take(context, context.knownIds.tenants) ?? 0}`,
 )
 
 const openShop: Change = async context => {
-  const [shop] = await tenantBelow(context, place(context))
+  const [shop] = await tenantBelow(context, pickParent(context))
   if (!shop) return 0
   const id = Number(shop.id)
-  const vouchers = await adding('vouchers', () => vouchersFor(context, id, 3))(context)
-  const people = await adding(
+  const vouchers = await toInsert('vouchers', () => vouchersFor(context, id, 3))(context)
+  const people = await toInsert(
     'customers',
     ({ sql, mark }) => sql`
       insert into customer (tenant_id, surname, marketing_opted) values (${id}, ${mark}, true) returning id`,
@@ -183,21 +189,25 @@ const closeShop: Change = async context => {
   return (await sql`delete from tenant where id = ${shop}`).count
 }
 
-const moveTenant = simple(
+const moveTenant = toChange(
   context => context.sql`
     update tenant set name = ${context.mark}, parent_id = coalesce(
-      (select above.id from tenant above where above.id = ${place(context)} and above.id <> tenant.id for key share), parent_id)
+      (select above.id from tenant above
+       where above.id = ${pickParent(context)} and above.id <> tenant.id for key share), parent_id)
     where id = ${one(context, context.random.chance(0.5) ? 'shops' : 'tenants')}`,
 )
 
 const moveRecords = (table: string, title: string, known: Known, most: number) =>
-  simple(
+  toChange(
     context => context.sql`
       update ${context.sql(table)} set tenant_id = ${owner(context)}, ${context.sql(title)} = ${context.mark}
       where id in ${some(context, known, most)}`,
   )
 
-/** Moves a product to another tenant, sometimes with its links to categories of the former tenant, which it no longer shows. */
+/**
+ * Moves a product to another tenant. Sometimes its links to categories of the former tenant stay, but the product no
+ * longer shows these categories.
+ */
 const moveProduct: Change = async context => {
   const { sql, mark, random } = context
   const id = one(context, 'products')
@@ -206,7 +216,7 @@ const moveProduct: Change = async context => {
 }
 
 const changeId = (table: string, title: string, known: Known) =>
-  adding(
+  toInsert(
     known,
     context => context.sql`
       update ${context.sql(table)}
@@ -214,7 +224,7 @@ const changeId = (table: string, title: string, known: Known) =>
       where id = ${one(context, known)} returning id`,
   )
 
-/** Deletes a record, and inserts one with the same id, perhaps for another tenant. */
+/** Returns a change that deletes a record and inserts one with the same id, perhaps for another tenant. */
 const remake =
   (table: string, known: Known, columnsOf: (mark: string) => Record<string, string | boolean>): Change =>
   async context => {
@@ -228,8 +238,8 @@ const remake =
   }
 
 /**
- * A change and its relative frequency. A `checked` change relies on foreign keys. Appliers do not check them, so they
- * could delete a tenant that has tenants below it.
+ * A change and its relative frequency. A `checked` change relies on foreign keys, which appliers do not check: an
+ * applier could delete a tenant that has tenants below it.
  */
 type Weighted = [weight: number, change: Change, checked?: 'checked']
 
@@ -257,7 +267,7 @@ const changes: Weighted[] = [
   [3, retitle('tenant', 'name', 'tenants', 3)],
   [3, insertTenant],
   [1, deleteTenant, 'checked'],
-  // These remove records from lists, and return them.
+  // These changes remove records from lists, and add them again.
   [20, moveRecords('purchased_voucher', 'product_title', 'vouchers', 4)],
   [4, moveProduct],
   [4, moveRecords('customer', 'surname', 'customers', 3)],
@@ -276,14 +286,14 @@ const changes: Weighted[] = [
 
 const loads: Change[] = [bulkInsert, truncateVariants]
 
-/** The tables whose records leave a tenant's list and come back, with the column that shows the last change. */
+/** The tables whose records leave a list and return, with the column that shows the last change. */
 const returning = {
   purchased_voucher: ['product_title', 'vouchers'],
   product: ['title', 'products'],
   customer: ['surname', 'customers'],
 } as const
 
-/** Makes a record leave a list and come back in another transaction, soon or at once. */
+/** Makes a record leave a list and return in a later transaction, after a short or no pause. */
 async function leaveAndReturn(sql: postgres.Sql, knownIds: KnownIds, random: Random) {
   const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
   const what = random.pick(['purchased_voucher', 'product', 'customer', 'consent', 'tenant'] as const) ?? 'consent'
@@ -309,7 +319,7 @@ async function leaveAndReturn(sql: postgres.Sql, knownIds: KnownIds, random: Ran
   }
 }
 
-/** Returns what writers do. @param bulkRows rows of a bulk load */
+/** Returns what writers do. @param bulkRows the number of rows of a bulk load */
 export function createWork(knownIds: KnownIds, bulkRows: number): Work {
   const contextOf = (sql: Transaction, random: Random, checked: boolean) => ({
     ...{ sql, knownIds, random, bulkRows, checked },

@@ -4,7 +4,7 @@ import { type TenantListName, tenantLists, VoucherGatewayError } from '../../pac
 import type { Ask, CopiedRecord } from './lists.ts'
 import type { Random } from './random.ts'
 
-/** The way in which a client resumes, from docs/guides/keeping-in-step.md. */
+/** The time from which a client resumes a list, as docs/guides/keeping-in-step.md describes. */
 export type Resumption = 'first page' | 'last page' | 'newest record'
 
 export interface CopiedTenant<List = { copy: Map<string, CopiedRecord> }> {
@@ -15,22 +15,27 @@ export interface CopiedTenant<List = { copy: Map<string, CopiedRecord> }> {
 /** The copy of a client: the tenants of its token, with the records of their lists. */
 export type Copy = Map<string, CopiedTenant>
 
-/** Returns whether the service is overloaded or away, or an export of a killed instance counts: a later request may succeed. */
+/**
+ * Returns true when a later request may succeed: the service is overloaded or stopped, or the export of a killed
+ * instance still counts.
+ */
 export const isTemporary = (error: unknown): boolean =>
   error instanceof VoucherGatewayError && /^(UNAVAILABLE|RATE_LIMITED|CONNECTION_FAILED)$/.test(error.code)
 
-/** Returns whether a tenant is deleted, or the token is no longer authorised for it. */
+/** Returns true when the tenant is deleted or the token no longer includes it. */
 export const isGone = (error: unknown): boolean =>
   error instanceof VoucherGatewayError && ['NOT_FOUND', 'FORBIDDEN'].includes(error.code)
 
-/** Drops what a removal of a tenant reports: a tenant below it, or a record of one of its lists. */
+/** Deletes from the copy what a removal reports: a tenant, or a record of a list. */
 export function applyRemoval(copy: Copy, tenant: CopiedTenant | undefined, { resource, id }: CopiedRecord): void {
   if (resource === 'TENANT') copy.delete(String(id))
   for (const [list, { copy: records }] of tenant?.lists ?? [])
     if (tenantLists[list].removal === resource) records.delete(String(id))
 }
 
-/** Waits and repeats after a temporary error, more often than the client does, so that a test has many passes. */
+/**
+ * Repeats a request after temporary errors, more often than the client for integrators, so that a test has many passes.
+ */
 export const withRetries =
   (ask: Ask): Ask =>
   async (since, cursor) => {
@@ -45,7 +50,7 @@ export const withRetries =
   }
 
 /**
- * One pass: from a bound to the list's end.
+ * Reads a list from a stamp to its end.
  *
  * @param since the bound; null for all records @param accept called with each record, in the list's order
  * @throws VoucherGatewayError when the service refuses a page
@@ -76,7 +81,7 @@ export function createSyncClient(ask: Ask, resumption: Resumption) {
   const copy = new Map<string, CopiedRecord>()
   let since: string | null = null
 
-  /** Reads from the bound of the last pass to the end of the list. */
+  /** Reads from the bound of the previous pass to the end of the list. */
   async function pass() {
     let newest = since
     const { first, last } = await readPass(ask, since, record => {
@@ -97,9 +102,9 @@ export async function follow(pass: () => Promise<void>, random: Random, stop: Ab
 }
 
 /**
- * Creates the control: it reads vouchers by stamps from `now()`, and resumes from `now()`.
+ * Creates the control, which resumes from `now()` by stamps that come from `now()`, and so misses changes.
  *
- * @returns its pass, and the texts of the changes that it has passed over
+ * @returns the pass of the control, and the texts of the changes that it has missed
  */
 export function createControl(sql: postgres.Sql, tenant: number) {
   const copy = new Map<string, string>()

@@ -1,4 +1,4 @@
-/** One sync at a time in a directory, even when processes do not see each other. */
+/** Only one sync at a time uses a directory, even when processes do not see each other. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import { DirectoryStore } from '../../packages/sync/src/stores/directory.ts'
 import { takeLock } from '../../packages/sync/src/stores/lock.ts'
 import { createDirectory } from '../support/directory.ts'
 
-/** Returns the lock of a process on this machine that has ended. */
-async function deadLock(): Promise<string> {
+/** Returns the text of a lock whose process, on this machine, has ended. */
+async function readEndedLock(): Promise<string> {
   const path = join(createDirectory(), 'lock')
   const lock = await takeLock(path)
   const text = readFileSync(path, 'utf8')
@@ -19,13 +19,13 @@ async function deadLock(): Promise<string> {
 test('only one process takes over the lock of a process that has ended', async () => {
   const directory = createDirectory()
   const paths = Array.from({ length: 20 }, (_, index) => join(directory, `lock-${index}`))
-  const dead = await deadLock()
+  const dead = await readEndedLock()
   for (const path of paths) writeFileSync(path, dead)
   const taken = await Promise.all(paths.map(path => Promise.allSettled([1, 2, 3, 4].map(() => takeLock(path)))))
   for (const all of taken) expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
 })
 
-test('the lock of a process in another container is taken over when it was not touched for a minute', async () => {
+test('the lock of a process in another container is taken over when it was not renewed for a minute', async () => {
   const path = join(createDirectory(), 'lock')
   writeFileSync(path, `boot/pid:[2] 1 4711 other`)
   await expect(takeLock(path)).rejects.toMatchObject({ exitCode: 6 })
@@ -34,14 +34,14 @@ test('the lock of a process in another container is taken over when it was not t
   await (await takeLock(path)).release()
 })
 
-test('a lock that is empty is taken over: the disk was full', async () => {
+test('an empty lock, which a full disk leaves, is taken over', async () => {
   const path = join(createDirectory(), 'lock')
   writeFileSync(path, '')
   await takeLock(path)
   expect(readFileSync(path, 'utf8')).toContain(String(process.pid))
 })
 
-test('a sync stops when one in another container has taken its directory over', async () => {
+test('a sync stops when a sync in another container has taken over its directory', async () => {
   const path = join(createDirectory(), 'copy')
   const store = await DirectoryStore.open(path)
   await store.commit([], new Map())

@@ -1,4 +1,7 @@
-/** A client that keeps a copy by events (R36): it reads a list only when an event names it, from the instant that the event names. */
+/**
+ * A client that updates a copy by events (R36): it reads a list only when an event names the list, from the instant in
+ * the event.
+ */
 import { tenantListNames, tenantLists } from '../../packages/client/src/index.ts'
 import { applyRemoval, type Copy, isGone, readPass } from './clients.ts'
 import type { Ask, ListName } from './lists.ts'
@@ -10,12 +13,15 @@ export interface ListEvent {
   updated_since: string | null
 }
 
-/** Creates the client. @param askFor how a list of a tenant is read; the list of tenants ignores the tenant */
+/**
+ * Creates the client. @param askFor returns a reader of a list of a tenant; for the list of tenants, the tenant is
+ * ignored
+ */
 export function createEventClient(askFor: (list: ListName, tenant: number) => Ask) {
   const copy: Copy = new Map()
   let work = Promise.resolve()
 
-  /** Drops a tenant that is gone when it is read. */
+  /** Deletes a tenant from the copy when it is gone at the time of the read. */
   const unlessGone = (tenant: number, read: () => Promise<void>) =>
     read().catch(error => {
       if (!isGone(error)) throw error
@@ -44,7 +50,7 @@ export function createEventClient(askFor: (list: ListName, tenant: number) => As
 
   async function readList(list: (typeof tenantListNames)[number], tenant: number, since: string | null) {
     const records = copy.get(String(tenant))?.lists.get(list)?.copy
-    // It is read as a whole when an event names the tenant.
+    // The lists of an unknown tenant are read when an event names the tenant.
     if (!records) return
     if (since === null) records.clear()
     await readPass(askFor(list, tenant), since, record => records.set(record.key, record))
@@ -66,14 +72,14 @@ export function createEventClient(askFor: (list: ListName, tenant: number) => As
 
   return {
     copy,
-    /** Reads everything once, before the first event. */
+    /** Reads all lists once, before the first event. */
     begin: () => readTenants(null),
-    /** Applies an event after the events before it. */
+    /** Applies an event after all earlier events. */
     take(event: ListEvent): Promise<void> {
       work = work.then(() => handle(event))
       return work
     },
-    /** Resolves when all events that were taken are done. @throws the first error */
+    /** Resolves when all events are applied. @throws the first error */
     settled: () => work,
   }
 }

@@ -17,8 +17,11 @@ const query = `query ($tenant: ID!, $since: DateTime, $after: String, $first: In
   }
 }`
 
-/** Returns a function that reads removals of a tenant: when each was removed, and why a page was refused. */
-const asking =
+/**
+ * Returns a function that reads removals of a tenant. It returns the times of the removals, and the error of a refused
+ * page.
+ */
+const createRemovalsReader =
   (client: Client, secret: string, tenant: number) =>
   async (variables: Record<string, unknown> = {}) => {
     const { body } = await client.graphql(secret, query, { tenant: String(tenant), ...variables })
@@ -35,24 +38,24 @@ async function createFixture() {
   const tenant = await build.tenant()
   const { secret } = await build.token([tenant])
   const { pool, platform } = database
-  // Closed with the test, because the server has few connections for the tests of a file.
+  // The connections are closed after each test, because the server has few connections for the tests of a file.
   onTestFinished(async () => {
     await client.app.close()
     await Promise.all([pool, platform, platform].map(sql => sql.end({ timeout: 1 })))
   })
-  const ask = asking(client, secret, tenant)
+  const ask = createRemovalsReader(client, secret, tenant)
   return {
     ...database,
     ...{ client, build, tenant, secret, ask },
-    /** Starts another instance, with a function that reads the removals of the tenant there. */
+    /** Starts another instance, and returns a function that reads the removals of the tenant from it. */
     start: async () => {
       const { log, lines } = collectLog()
       const config = readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '100000' })
       const app = await buildServer({ config, pool, log })
       onTestFinished(() => app.close())
-      return { lines, ask: asking(createClient(app, pool), secret, tenant) }
+      return { lines, ask: createRemovalsReader(createClient(app, pool), secret, tenant) }
     },
-    /** Deletes vouchers, one after the other. @returns when each was removed */
+    /** Deletes vouchers, one after the other. @returns the time of each removal */
     remove: async (count: number): Promise<string[]> => {
       const { serverTime } = await ask()
       for (let made = 0; made < count; made++) {
@@ -83,7 +86,7 @@ test('only a client that resumes from before a purge is rejected', async () => {
   expect((await ask({ since: all.removalsCompleteSince })).removed).toEqual([third])
 })
 
-test('a cursor of a list that resumed from before a purge is rejected', async () => {
+test('a cursor is rejected when its client resumed from before a purge', async () => {
   const { ask, remove, purge } = await createFixture()
   const { serverTime } = await ask()
   const [first = ''] = await remove(3)
@@ -93,7 +96,7 @@ test('a cursor of a list that resumed from before a purge is rejected', async ()
   expect((await ask({ after: page.nextCursor })).error).toContain(fullPass)
 })
 
-test('a page that waits for a purge to commit sees that purge', async () => {
+test('a page that waits for the commit of a purge takes the purge into account', async () => {
   const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await remove(1)
@@ -107,7 +110,7 @@ test('a page that waits for a purge to commit sees that purge', async () => {
   expect((await asked)?.error).toContain(fullPass)
 })
 
-test('of concurrent purges the later instant counts, and a purge of no rows does not count', async () => {
+test('of concurrent purges the one with the later instant counts, and a purge of no rows does not count', async () => {
   const { remove, platform, ask, purge } = await createFixture()
   const { epoch } = await ask()
   const [first = '', second = '', third = ''] = await remove(3)
@@ -133,7 +136,7 @@ test.each([
      grant select, delete on gateway.removal to test_purger; set local role test_purger; delete from gateway.removal;
      reset role; drop owned by test_purger; drop role test_purger`,
   ],
-])('a purge by %s counts', async (_, statements) => {
+])('a client that resumes from before a purge by %s is rejected', async (_, statements) => {
   const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await remove(2)
@@ -142,7 +145,7 @@ test.each([
   expect((await ask({ since: (await ask()).serverTime })).code).toBeUndefined()
 })
 
-test('a truncation under a snapshot older than the removals counts as a purge of them', async () => {
+test('a truncation whose snapshot is older than the removals counts as a purge of these removals', async () => {
   const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await platform.begin('isolation level repeatable read', async purger => {
@@ -164,9 +167,9 @@ test('an operator can require a full pass', async () => {
   expect((await ask({ since: after.serverTime })).code).toBeUndefined()
 })
 
-test('a page that does not report a required full pass has an earlier stamp', async () => {
+test('a page that does not yet report a required full pass has an earlier stamp than the requirement', async () => {
   const { client, secret, tenant, ask, pool, platform } = await createFixture()
-  const askWithoutStep = asking(createClient(client.app), secret, tenant)
+  const askWithoutStep = createRemovalsReader(createClient(client.app), secret, tenant)
   let unaware: Awaited<ReturnType<typeof ask>> | undefined
   await platform.begin(async operator => {
     await operator`select gateway.require_full_pass()`
@@ -176,7 +179,10 @@ test('a page that does not report a required full pass has an earlier stamp', as
   expect((await ask({ since: unaware?.serverTime })).error).toContain(fullPass)
 })
 
-/** As in the dump of another database: the recorded identifiers of the cluster, the timeline and the database. */
+/**
+ * The recorded identifiers of the cluster, the timeline and the database differ, as after the restore of a dump of
+ * another database.
+ */
 test.each([
   ['another cluster', '^[0-9]+'],
   ['another database of the cluster', '[0-9]+$'],
@@ -185,14 +191,14 @@ test.each([
   const id = await build.voucher(tenant)
   const { epoch, serverTime } = await ask()
   await client.app.close()
-  // Rows that were restored without a note, and a note of a transaction with an id of the other cluster.
+  // Simulates rows that were restored without a note, and a note with a transaction id of the other cluster.
   await platform.begin(async sql => {
     await sql`alter table purchased_voucher disable trigger user`
     await sql`update purchased_voucher set product_title = 'Restored' where id = ${id}`
     await sql`alter table purchased_voucher enable trigger user`
     await sql`insert into gateway.note (record, key, xid) values ('voucher', ${id}, '9000000000')`
   })
-  // A copy of the database has another oid.
+  // At first, the recorded identifier contains the oid of this database.
   expect(
     await platform`
       select server_identity like '%/' || oid as is_own from gateway.sync_state, pg_database where datname = current_database()`,

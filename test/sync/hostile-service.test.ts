@@ -1,4 +1,4 @@
-/** Tests that a hostile service, or another party in its place, does no harm to the machine that runs `sync`. */
+/** Tests that a hostile service, or an attacker in its place, does no harm to the machine that runs `sync`. */
 import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ import { sync } from '../support/reference-sync.ts'
 const service = await startHostileService()
 const runs = 60
 
-/** A new place for a copy, and the files next to the copy, which an attack would change. */
+/** A new place for a copy, and its surroundings, which an attack would change. */
 interface Target {
   place: Place
   schema?: string
@@ -67,7 +67,7 @@ const targets: [string, () => Target][] = [
   ...((await hasSqlite()) ? [['SQLite', sqliteTarget] satisfies [string, () => Target]] : []),
 ]
 
-/** Closes the array of records, and names another table. */
+/** A text that closes the array of records of a statement, and names another table. */
 const sql = 'tenants; drop table public.integrator; delete from voucher_gateway_copy.tenants'
 const change = { tenantId: 1, pass: 1 }
 const closing =
@@ -87,7 +87,7 @@ const values = fc.oneof(
   fc.jsonValue(),
 )
 
-/** Of a service that names no changes: with them, a first pass waits a second. */
+/** The service does not name changes, because a first pass with changes waits a second. */
 const noChanges = null
 
 const isId = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 1
@@ -103,7 +103,7 @@ const isChunkCursor = (value: unknown) => value !== null && isCursor(value)
 const resources = ['CATALOG_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER', 'TENANT']
 const isResource = (value: unknown) => resources.includes(String(value))
 
-/** The fields that a sync uses, with their valid values, and their places in the answers. */
+/** The fields that a sync uses, with a check of valid values, and their places in the answers. */
 const fields: [string, (value: unknown) => boolean, place: string][] = [
   ['data[0].tenant_id', isId, 'tenants.data.0.tenant_id'],
   ['data[0].updated_at', isInstant, 'tenants.data.0.updated_at'],
@@ -162,8 +162,8 @@ describe.each(targets)('a copy in %s', (_, createTarget) => {
     })
   })
 
-  test('holds any text as it came', async () => {
-    // PostgreSQL's jsonb has no NUL and no half of a surrogate pair.
+  test('holds any text unchanged', async () => {
+    // The type jsonb of PostgreSQL allows neither NUL nor half of a surrogate pair.
     const text = fc.oneof(
       fc.constantFrom(closing, sql, '../outside', "';--", '"}]', '\n', '\u2028', '\u0085'),
       fc.string({ unit: 'grapheme' }),

@@ -1,4 +1,4 @@
-/** Lists as clients read them: through the client for integrators, and over GraphQL. */
+/** Reads lists as clients do: through the client for integrators, and over GraphQL. */
 import type { FastifyInstance } from 'fastify'
 import { throwFirstError } from '../../packages/client/src/answer-error.ts'
 import { array, cursor, id, instant, nullable, object, parse } from '../../packages/client/src/check.ts'
@@ -14,18 +14,18 @@ import { Transport } from '../../packages/client/src/transport.ts'
 /** The four lists of v1, and the removals, which only GraphQL has. */
 export type ListName = 'tenants' | TenantListName | 'removals'
 
-/** A record as a copy holds it. */
+/** A record in a copy. */
 export interface CopiedRecord {
   key: string
   id: number
-  /** For a removal: the resource of the record that left. */
+  /** For a removal, the resource of the removed record; null for other records. */
   resource: Removal['resource'] | null
   updatedAt: string
   /** All that is compared. */
   image: string
 }
 
-/** Reads a page of a list that begins at an instant, after a cursor. */
+/** Reads a page of a list, from an instant and after a cursor. */
 export type Ask = (since: string | null, cursor: string | null) => Promise<Page<CopiedRecord>>
 
 interface Titled {
@@ -33,7 +33,7 @@ interface Titled {
   title: string
 }
 
-/** The fields that are compared, under the names of v1. Each list has some of them. */
+/** The compared fields, under the names of v1. Each list has some of these fields. */
 interface Body {
   id?: number
   tenant_id?: number
@@ -52,7 +52,7 @@ const titles = (list: readonly Titled[] = []) => list.map(({ id, title }) => `${
 function toCopiedRecord(body: Body | Removal): CopiedRecord {
   if ('resource' in body) {
     const { resource, recordId: id, reason, removedAt: updatedAt } = body
-    // A record can leave more than once; each time has an entry.
+    // A record can leave a list several times, and each time has a removal.
     return { key: `${resource} ${id} ${updatedAt}`, id, resource, updatedAt, image: `${updatedAt} ${reason}` }
   }
   const { name, title, product_title, current_balance, surname, category_refs, variant_summaries } = body
@@ -66,12 +66,12 @@ const toPage = ({ records, ...page }: Page<Body | Removal>) => ({ ...page, recor
 
 /** An instance of the service, in this process or another one. */
 export interface Instance {
-  /** Where it listens; an instance in this process does not. */
+  /** The address of the instance; undefined for an instance in this process. */
   origin?: string
   fetch: typeof fetch
 }
 
-/** Returns an instance in this process. */
+/** Returns an instance in this process, which answers without a socket. */
 export const instanceOf = (app: Pick<FastifyInstance, 'inject'>): Instance => ({
   async fetch(input, init) {
     const { pathname, search } = new URL(String(input))
@@ -86,7 +86,7 @@ const optionsOf = ({ origin = 'http://localhost', fetch }: Instance, token: stri
   ...{ url: origin, token, fetch, maxAttempts: 1 },
 })
 
-/** The GraphQL selections of records, under the names of v1. */
+/** The GraphQL selections of the compared fields, under the names of v1. */
 const selections = {
   tenants: 'name',
   'catalog-vouchers': `title category_refs: categories { id: databaseId title }
@@ -105,7 +105,7 @@ const tenantAnswer = object({ data: object({ tenant: object({ list: connection }
 
 type Reader = (instance: Instance, secret: string, list: ListName, tenant: number) => Ask
 
-/** Reads the list of removals, or a list by pages of v1. */
+/** Reads a list by pages of v1, or the removals over GraphQL. */
 const byPages: Reader = (instance, secret, list, tenant) => {
   const client = new VoucherGateway(optionsOf(instance, secret))
   return async (since, cursor) => {
@@ -119,20 +119,20 @@ const byPages: Reader = (instance, secret, list, tenant) => {
   }
 }
 
-/** Marks the cursor of an export that goes on, for the client that reads it. */
+/** The prefix of a cursor that continues an export. */
 const partPrefix = 'export '
 
-/** The ways to read a list. */
+/** The ways to read a list, by name. */
 export const transports = {
   REST: byPages,
 
-  /** Without removals, which v1 has not. */
+  /** Reads no removals, because v1 does not have them. */
   'v1 alone': (instance, secret, list, tenant) =>
     list === 'removals'
       ? async () => ({ records: [], nextCursor: null, serverTime: '' })
       : byPages(instance, secret, list, tenant),
 
-  /** The first pass, and some of the later ones, read all of the list as an export: in parts, as after breaks. */
+  /** The first pass and some later passes read the whole list as an export, in parts, as after broken connections. */
   export: (instance, secret, list, tenant) => {
     const page = byPages(instance, secret, list, tenant)
     if (list === 'removals') return page

@@ -1,4 +1,4 @@
 let marks = 0
 
-/** @returns a text that was never written before, so that each change shows */
+/** Returns a text that was never written before, so that each change is visible. */
 export const createMark = () => `mark-${++marks}`

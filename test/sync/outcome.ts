@@ -1,21 +1,21 @@
-/** Compares the copies of clients with the lists, which are read from their beginning. */
+/** Compares the copies of clients with the whole lists. */
 import { tenantListNames } from '../../packages/client/src/index.ts'
 import { type CopiedTenant, readWhole } from './clients.ts'
 import type { Ask, CopiedRecord, ListName } from './lists.ts'
 
-/** The differences of a client's copy, in one list of all its tenants. */
+/** The differences of a copy in the lists of one kind, for all tenants of the client. */
 export interface Outcome {
   client: string
   list: string
   records: number
-  /** The number of records that the copy lacks or has in an old state. */
+  /** The number of records that are missing or outdated in the copy. */
   missing: number
   /** The number of records of the copy that no longer exist. */
   tooMuch: number
   examples: string[]
 }
 
-/** Reads whole lists, each once for all clients. Created after all writers have stopped. */
+/** Creates a function that reads whole lists, each once for all clients. Call it after all writers have stopped. */
 export function createWholes(askFor: (list: ListName, tenant: number) => Ask) {
   const known = new Map<string, Promise<CopiedRecord[]>>()
   return (list: ListName, tenant: number): Promise<CopiedRecord[]> => {
@@ -26,7 +26,7 @@ export function createWholes(askFor: (list: ListName, tenant: number) => Ask) {
   }
 }
 
-const mostExamples = 3
+const maxExamples = 3
 
 /** Compares a copy with the whole list, and adds the differences to an outcome. */
 function compare(
@@ -45,12 +45,12 @@ function compare(
     const [held, listed] = [copy.get(key)?.image ?? 'nothing', images.get(key) ?? 'absent']
     outcome.examples.push(`${where} ${key}: ${listed}, the copy has ${held}`)
   }
-  outcome.examples.length = Math.min(mostExamples, outcome.examples.length)
+  outcome.examples.length = Math.min(maxExamples, outcome.examples.length)
 }
 
 /**
- * @param scope the tenants that the client's token is authorised for
- * @returns the outcomes of a client: the tenants, and each of their lists
+ * @param scope the tenants that the token of the client includes
+ * @returns the outcomes of a client for the list of tenants and for each list of tenants
  */
 export async function outcomesOf(
   name: string,

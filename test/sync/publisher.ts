@@ -1,4 +1,4 @@
-/** A PostgreSQL server that publishes the platform's tables, and the subscription of another server to it. */
+/** A PostgreSQL server that publishes the tables of the platform, and the subscription of another server to it. */
 import { readFileSync } from 'node:fs'
 import type postgres from '#postgres'
 import { startServer } from '../support/embedded-postgres.ts'
@@ -8,7 +8,7 @@ import { type Address, open } from './seed.ts'
 const tables = ['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer']
 const schema = new URL('../../sql/plain-tables.sql', import.meta.url)
 
-/** Starts a publisher. It streams transactions from 64 kB on. */
+/** Starts a publisher, which streams transactions of 64 kB or more before they commit. */
 export async function startPublisher() {
   const { stop, ...address } = await startServer({
     wal_level: 'logical',
@@ -16,7 +16,7 @@ export async function startPublisher() {
     logical_decoding_work_mem: '64kB',
     max_wal_senders: '20',
     max_replication_slots: '20',
-    // Only flushed changes are sent; without this setting they are flushed with delay.
+    // Only flushed WAL is sent. Without this setting, WAL is flushed with a delay.
     synchronous_commit: 'on',
   })
   const { host, port, user, database } = address
@@ -24,7 +24,7 @@ export async function startPublisher() {
   await sql.unsafe(readFileSync(schema, 'utf8'))
   let subscriber: postgres.Sql | null = null
 
-  /** Returns whether the subscription has its tables and `two_phase`, and has applied the log up to a position. */
+  /** Returns true when the subscription has all tables and `two_phase`, and has applied the WAL up to a position. */
   async function isApplied(position: string): Promise<boolean> {
     const ready = await subscriber?.unsafe(`
       select from pg_subscription where subname = 'stress' and subtwophasestate <> 'p'
@@ -46,11 +46,12 @@ export async function startPublisher() {
   }
 
   return {
-    /** Its database, with the platform's tables and no triggers. */
+    /** The database of the publisher, with the tables of the platform and without triggers. */
     address,
 
     /**
-     * Creates a publication and a subscription to it, without the existing rows; resolves when changes are applied.
+     * Creates a publication and a subscription to it, without the existing rows. Resolves when the subscription applies
+     * changes.
      *
      * @param at a migrated database of another server; its user, who must be a superuser, owns the subscription
      * @param streaming how large transactions are sent before they commit

@@ -1,4 +1,6 @@
-/** Clients that keep a whole copy by the recipe of docs/guides/keeping-in-step.md: lists and removals, for all tenants of a token. */
+/**
+ * Clients that copy the lists and removals of all tenants of a token, by the recipe of docs/guides/keeping-in-step.md.
+ */
 import { tenantListNames } from '../../packages/client/src/index.ts'
 import {
   applyRemoval,
@@ -12,15 +14,16 @@ import {
 import type { Ask, ListName } from './lists.ts'
 
 interface FollowedTenant extends CopiedTenant<SyncClient> {
-  /** The bound of the next pass over its removals. */
+  /** The stamp from which the next pass reads the removals of the tenant. */
   removalsSince: string
 }
 
 /**
- * Creates a client that copies everything its token may read. It follows the recipe, and compares no stamps.
+ * Creates a client that copies everything that its token may read. As the recipe says, it compares no stamps.
  *
- * @param askFor how a list of a tenant is read; the list of tenants ignores the tenant
- * @param resumption of the lists of tenants; removals and the list of tenants have no newest record, and resume from the last page
+ * @param askFor returns a reader of a list of a tenant; for the list of tenants, the tenant is ignored
+ * @param resumption how the lists of a tenant resume. With `newest record`, removals and the list of tenants resume
+ * from the last page
  */
 export function createRecipeClient(askFor: (list: ListName, tenant: number) => Ask, resumption: Resumption) {
   const copy = new Map<string, FollowedTenant>()
@@ -28,9 +31,9 @@ export function createRecipeClient(askFor: (list: ListName, tenant: number) => A
   const bound = ({ first, last }: { first: string; last: string }) => (resumption === 'first page' ? first : last)
 
   /**
-   * Visits each tenant that is still in the copy when its turn comes: a removal of another tenant may have dropped it.
+   * Visits each tenant of the copy, unless a removal of another tenant has deleted it meanwhile.
    *
-   * @param gone called for a tenant that is deleted, or that the token is no longer authorised for
+   * @param gone called for a tenant that is deleted, or that the token no longer includes
    */
   async function eachTenant(visit: (tenant: FollowedTenant) => Promise<void>, gone: (key: string) => void) {
     for (const [key, tenant] of [...copy]) {
@@ -71,7 +74,7 @@ export function createRecipeClient(askFor: (list: ListName, tenant: number) => A
     await eachTenant(
       async tenant => {
         for (const client of tenant.lists.values()) await client.pass()
-        // The removals of the next round decide whether the tenant left.
+        // If the tenant is gone, the removals of the next round decide whether it left.
       },
       () => {},
     )

@@ -13,8 +13,8 @@ const { build, origin, chain, pool, platform, url: databaseUrl } = await createW
 const { secret } = await build.token([chain])
 const source = await readService(origin, secret)
 
-/** Returns how a first pass read the list of vouchers. */
-const ways = (events: SyncEvent[]) => [
+/** Returns the ways in which a first pass read the list of vouchers: `export` or `pages`. */
+const waysOfReading = (events: SyncEvent[]) => [
   ...new Set(
     events.flatMap(event =>
       event.event === 'progress' && event.list === 'purchased-vouchers' && event.total !== null ? [event.via] : [],
@@ -22,16 +22,16 @@ const ways = (events: SyncEvent[]) => [
   ),
 ]
 
-test('a long list is exported, and read by pages when no export may begin any more', async () => {
+test('a long list is read as an export, and by pages when the token may start no further export', async () => {
   for (const way of ['export', 'pages']) {
     const place = directoryPlace()
     const { code, events } = await sync(origin, secret, place)
-    expect([code, ways(events)]).toEqual([0, [way]])
+    expect([code, waysOfReading(events)]).toEqual([0, [way]])
     expect(await place.read()).toEqual(source)
   }
 })
 
-/** Starts a proxy before a service, which answers some requests itself. @returns its address */
+/** Starts a proxy in front of a service. The proxy answers some requests itself. @returns the address of the proxy */
 async function startProxy(isRefused: (path: string) => boolean, status: number, body: string, target = origin) {
   const proxy = createProxyServer({ target })
   const server = createServer((request, response) => {
@@ -49,21 +49,21 @@ test.each([
   const other = await build.token([chain])
   const place = directoryPlace()
   const { code, events } = await sync(url, other.secret, place)
-  expect([code, ways(events)]).toEqual([0, ['pages']])
+  expect([code, waysOfReading(events)]).toEqual([0, ['pages']])
   expect(await place.read()).toEqual(source)
 })
 
 const { app } = await createApp({ pool }, { GRAPHQL_DOCUMENTS: 'trusted' })
 const trusted = await app.listen({ host: '127.0.0.1', port: 0 })
 
-test('a service that runs trusted documents only is copied', async () => {
+test('a service that runs only trusted documents can be copied', async () => {
   const other = await build.token([chain])
   const place = directoryPlace()
   expect(await sync(trusted, other.secret, place)).toMatchObject({ code: 0, error: undefined })
   expect(await place.read()).toEqual(source)
 })
 
-test('a service that does not trust the documents of this client refuses it, even during a watch', async () => {
+test('a sync ends with an error when the service does not trust its documents, even during a watch', async () => {
   const message = 'Only trusted documents run here: send the documentId of one instead of a query.'
   const body = JSON.stringify({ errors: [{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }] })
   const url = await startProxy(path => path.startsWith('/graphql'), 403, body, trusted)
@@ -71,7 +71,7 @@ test('a service that does not trust the documents of this client refuses it, eve
   expect([code, error]).toMatchObject([3, { message }])
 })
 
-test('a cursor that the service does not know makes the reading begin again', async () => {
+test('when the service does not know a stored cursor, the list is read again from the beginning', async () => {
   const place = postgresPlace(databaseUrl)
   const stopAt = (event: SyncEvent) => event.event === 'progress' && event.received > 100
   expect((await sync(origin, secret, place, { stopAt })).code).toBe(130)
@@ -87,7 +87,7 @@ test('a cursor that the service does not know makes the reading begin again', as
 test.each([
   ['404 with a page', 404, '<h1>default backend - 404</h1>'],
   ['403 in JSON', 403, '{"message":"Forbidden"}'],
-])('a copy keeps its tenants when a proxy answers %s in the place of the service', async (_, status, body) => {
+])('a copy keeps its tenants when a proxy answers %s instead of the service', async (_, status, body) => {
   let isAway = false
   const url = await startProxy(path => isAway && path.includes(`/tenants/${chain}/`), status, body)
   const other = await build.token([chain])

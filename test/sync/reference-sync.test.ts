@@ -1,4 +1,7 @@
-/** The rounds of the reference sync, against the service over HTTP, for each kind of store that this Node has. */
+/**
+ * Tests the rounds of the reference sync against the service over HTTP, for each kind of store that this version of
+ * Node has.
+ */
 import { describe, expect, test } from 'vitest'
 import { Checkpoint } from '../../packages/sync/src/checkpoint.ts'
 import type { SyncEvent } from '../../packages/sync/src/event.ts'
@@ -13,7 +16,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
   const place = placeOf(url)
   const { run, expectInStep } = copyIn(place)
 
-  test('has all records after the first pass, which a stop interrupts', async () => {
+  test('is complete after a first pass that was stopped and resumed', async () => {
     const stopped = await run({ stopAt: (event: SyncEvent) => event.event === 'progress' && event.received === 50 })
     expect([stopped.code, stopped.events.at(-1)]).toEqual([130, { event: 'stopped' }])
     expect((await run({ task: 'status' })).code).toBe(7)
@@ -22,7 +25,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect(dry.events).toContainEqual({ event: 'would_read', tenant: chain, list, count: 70 })
     const finished = await run()
     expect(finished).toMatchObject({ code: 0, error: undefined })
-    // The first pages of the voucher list were not read again.
+    // The first pages of the list of vouchers were not read again.
     const vouchers = finished.events.filter(event => event.event === 'progress' && event.received > 100)
     expect(vouchers).toMatchObject([{ tenant: chain, list, received: 120, done: true }])
     await expectInStep()
@@ -36,7 +39,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect((await run({ task: 'status' })).code).toBe(0)
   })
 
-  test('follows changes, additions, deletions, moves and withdrawn consent', async () => {
+  test('contains changes, additions, deletions, moves and withdrawals of consent after a round', async () => {
     const [changed = 0, deleted = 0, moved = 0] = sold
     await platform`update purchased_voucher set product_title = 'Changed' where id = ${changed}`
     await platform`delete from purchased_voucher where id = ${deleted}`
@@ -49,7 +52,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('follows tenants that come and leave', async () => {
+  test('contains added tenants and no removed tenants after a round', async () => {
     const added = await build.tenant({ parent_id: chain })
     await platform`insert into purchased_voucher (tenant_id, reference) values (${added}, 'Added')`
     await platform`update tenant set parent_id = null where id = ${venue}`
@@ -60,7 +63,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('is read again after a restore, and then lacks what the service does not report as removed', async () => {
+  test('is read again after a restore, which also deletes records whose removal is no longer reported', async () => {
     const [, , , lost = 0] = sold
     await platform`delete from purchased_voucher where id = ${lost}`
     await projected(platform)
@@ -85,7 +88,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('is used by one sync at a time', async () => {
+  test('can be used by only one sync at a time', async () => {
     const open = () => readTarget(place.to, 'voucher_gateway_copy')!.open()
     const first = await open()
     try {
@@ -98,9 +101,9 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect((await run()).code).toBe(0)
   })
 
-  test('is continued at another address of its service, and with restored data only by --full', async () => {
+  test('continues at another address of its service, and after a restore there only with --full', async () => {
     const address = origin.replace('127.0.0.1', 'localhost')
-    // As a version left it that did not store the id of the service.
+    // Simulates a copy of a version that did not store the id of the service.
     const store = await readTarget(place.to, 'voucher_gateway_copy')!.open()
     const checkpoint = new Checkpoint(store.positions)
     await store.commit([], checkpoint.setCopy({ ...checkpoint.copy!, service: null }))
@@ -116,14 +119,14 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('is not continued with another service', async () => {
+  test('does not continue with another service', async () => {
     const other = await createWorld(1)
     const { code, error } = await sync(other.origin, other.token.secret, place)
     expect([code, error]).toMatchObject([2, { message: expect.stringContaining(`holds a copy of ${origin}`) }])
   })
 })
 
-test('a schema in PostgreSQL may have the name of a word of SQL', async () => {
+test('the name of the schema in PostgreSQL may be a keyword of SQL', async () => {
   const { url, copyIn } = await createWorld(1)
   const { run, expectInStep } = copyIn(postgresPlace(url, '"user"'))
   expect(await run({ schema: 'user' })).toMatchObject({ code: 0, error: undefined })
@@ -172,7 +175,7 @@ describe('a token', async () => {
     expect(asked.code).toBe(3)
   })
 
-  test('for other tenants than those asked for gives a copy of the rest, and exit code 3', async () => {
+  test('that lacks a selected tenant gives a copy of the other selected tenants, and exit code 3', async () => {
     const { secret } = await build.token([chain, venue])
     const place = directoryPlace()
     const selection = { tenants: new Set([venue, 999_999]), lists: null }
@@ -182,7 +185,7 @@ describe('a token', async () => {
     expect(tenants).toEqual(new Set([String(venue)]))
   })
 
-  test('that loses a tenant leaves a copy without it', async () => {
+  test('that loses a tenant gives a copy without this tenant', async () => {
     const { id, secret } = await build.token([chain, venue])
     const place = directoryPlace()
     expect((await sync(origin, secret, place)).code).toBe(0)

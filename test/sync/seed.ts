@@ -9,17 +9,17 @@ export interface Address {
   database: string
 }
 
-/** Returns an address as the service's own pools take it: with a password only in a URL. */
+/** Returns an address in the form for pools of the service, which take a password only in a URL. */
 export const poolAddress = ({ password, ...address }: Address) =>
   password === undefined
     ? address
     : `postgres://${address.user}:${password}@${address.host}:${address.port}/${address.database}`
 
-/** Ids that exist, or existed, for the writers. Each writer adds the ids of its rows. */
+/** Ids that exist or existed, for the writers. Each writer adds the ids of its new rows. */
 export interface KnownIds {
   /** The tenant above all others, except tenants that moved below `elsewhere`. */
   root: number
-  /** A tenant below the root, with some others below it: a token is authorised for this part of the tree. */
+  /** A tenant below the root with other tenants below it. A token includes this part of the tree. */
   branch: number
   /** A tenant that is not below the root. */
   elsewhere: number
@@ -29,7 +29,7 @@ export interface KnownIds {
   shops: number[]
   /** Tenants that own no records, and are moved, created and deleted. */
   tenants: number[]
-  /** The most tenants that there may be: a client reads the lists of each in every round. */
+  /** The maximum number of tenants, because a client reads the lists of each tenant in every round. */
   mostTenants: number
   products: number[]
   variants: number[]
@@ -38,7 +38,7 @@ export interface KnownIds {
   customers: number[]
 }
 
-/** A role that may sell vouchers and create tenants, and nothing else. */
+/** The name of a role that may only insert vouchers and tenants. */
 export const insertOnlyRole = 'stress_seller'
 
 /** Opens a connection without the settings of the service. */
@@ -54,8 +54,8 @@ export const open = (address: Address, options: postgres.Options<Record<string, 
 const ids = (rows: postgres.RowList<postgres.Row[]>) => rows.map(row => Number(row.id))
 
 /**
- * Prepares a migrated database: the first rows, a role that may only insert, and the stamps of the control, which come from
- * `now()`.
+ * Prepares a migrated database: inserts the first rows, and creates a role that may only insert and the stamps of the
+ * control, which come from `now()`.
  */
 export async function seedDatabase(address: Address, size = 100): Promise<KnownIds> {
   const sql = open(address)
@@ -78,11 +78,11 @@ export async function seedDatabase(address: Address, size = 100): Promise<KnownI
 }
 
 /**
- * Prepares the database of a publisher, which has the platform's tables only. Its rows are below a tenant that the
- * subscriber also has; its ids are in another range.
+ * Prepares the database of a publisher, which has only the tables of the platform. All its rows belong to tenants below
+ * `root`, which the subscriber also has. Its ids are in another range.
  *
- * @param root that tenant
- * @param subscribe called when the publisher holds that tenant and nothing else
+ * @param root the id of the tenant that both databases have
+ * @param subscribe called when that tenant is the only row of the publisher
  */
 export async function seedPublisher(
   address: Address,
@@ -113,7 +113,7 @@ async function insertRecords(sql: postgres.Sql, root: number, size: number, most
   const owners = await tenants('owner ', 2)
   const [branch = 0] = await tenants('branch ', 1)
   const shops = await tenants('shop ', 4, branch)
-  /** Inserts rows for each of some tenants. `values` may use `owner`, the tenant, and `n`, the number of the row. */
+  /** Inserts rows for each tenant of `of`. `values` may use `owner`, the tenant, and `n`, the number of the row. */
   const insertFor = async (of: number[], table: string, columns: string, values: string, count = size) =>
     ids(
       await sql.unsafe(`

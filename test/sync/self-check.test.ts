@@ -1,4 +1,4 @@
-/** Verifies a copy, shows its state and makes a dry run, for each kind of store. */
+/** Tests `--verify`, `--status` and dry runs, for each kind of store. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ function damageOf({ to }: Place) {
     await store.close()
   }
   return {
-    /** Deletes a record, changes another one, and adds a third one, of the purchased vouchers of a tenant. */
+    /** Deletes, changes and adds one record each in the purchased vouchers of a tenant. */
     records: (tenantId: number, lost: number, changed: number, added: number) =>
       commit(async store => {
         const records: StoredRecord[] = [{ id: added, updatedAt: null, record: { id: added } }]
@@ -43,7 +43,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
   const { run, expectInStep } = copyIn(place)
   const verify = () => run({ task: 'verify' })
 
-  test('does not exist before the first sync, and a dry run reports what that sync will do', async () => {
+  test('does not exist before the first sync, and a dry run reports what the first sync will do', async () => {
     const message = expect.stringContaining('There is no copy in ')
     expect(await run({ task: 'status' })).toMatchObject({ code: 1, error: { message } })
     const { code, events } = await run({ task: 'dry run' })
@@ -65,7 +65,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect(events).toContainEqual({ event: 'list', tenant: chain, list, ...held })
   })
 
-  test('differs after records were lost, changed and added, which a round does not see; a full pass repairs it', async () => {
+  test('differs after records are lost, changed and added, which only a full pass repairs', async () => {
     const [lost = 0, changed = 0] = sold
     await expect.poll(async () => (await run()).code).toBe(0)
     await damage.records(chain, lost, changed, 999_999)
@@ -81,7 +81,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('that lost the position of a tenant is read again, without records that were deleted in between', async () => {
+  test('is read again when the position of a tenant is lost, without records that were deleted meanwhile', async () => {
     await damage.position(chain)
     await platform`delete from purchased_voucher where id = ${sold[5]!}`
     expect((await run()).code).toBe(0)
@@ -89,7 +89,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('with records of a tenant that the service does not have differs, and a full pass drops them', async () => {
+  test('differs when it has records of an unknown tenant, which a full pass deletes', async () => {
     const gone = await build.tenant({ parent_id: chain })
     await build.voucher(gone)
     expect((await run()).code).toBe(0)
@@ -103,7 +103,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('agrees even when the service changes during the comparison', async () => {
+  test('equals the service even when records change during the comparison', async () => {
     let isDone = false
     const writing = (async () => {
       for (let count = 0; !isDone; count++) {
@@ -134,7 +134,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
   })
 })
 
-test('a directory with an invalid checkpoint gets a clear message', async () => {
+test('a directory with an invalid checkpoint is refused with a clear message', async () => {
   const { copyIn } = await createWorld(1)
   const place = directoryPlace()
   const { run } = copyIn(place)

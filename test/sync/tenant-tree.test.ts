@@ -15,7 +15,7 @@ const move = async (id: number, parent: number | null) => {
   await projected(pool)
 }
 
-test('a loop is in no scope of a token above it, and stops nothing', async () => {
+test('tenants in a loop are outside the scope of tokens above, and do not stop steps or requests', async () => {
   const [one, other] = [await build.tenant({ parent_id: root }), await build.tenant({ parent_id: root })]
   await move(one, other)
   await move(other, one)
@@ -38,12 +38,12 @@ test.each(
   const listTenants = ask(instanceOf(client.app), secret, 'tenants', root)
   const listVouchers = ask(instanceOf(client.app), secret, 'purchased-vouchers', shop)
   await move(shop, null)
-  // Until the service has read the new place, which it caches.
+  // Waits until the service has read the new parent, because it caches the tree.
   await expect.poll(() => listVouchers(null, null).catch(error => error.code)).toBe('FORBIDDEN')
   const { serverTime } = await listTenants(null, null)
   await move(shop, root)
   const listedIds: number[] = []
-  // An export has all tenants, and may come in parts.
+  // An export contains all tenants, and may arrive in parts.
   await readPass(listTenants, serverTime, ({ id }) => listedIds.push(id))
   expect(listedIds).toContain(shop)
   expect((await listVouchers(null, null)).records).toHaveLength(1)

@@ -6,13 +6,13 @@ import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
 
 export type Transaction = postgres.TransactionSql
 
-/** What writers do at a platform. A number counts the rows that were written. */
+/** The work of writers at a platform. The numbers are the numbers of written rows. */
 export interface Work {
-  /** One statement, or a few that belong together. @param checked whether foreign keys are checked */
+  /** One statement, or a few that belong together. @param checked true when foreign keys are checked */
   change(sql: Transaction, random: Random, checked: boolean): Promise<number>
   /** Writes many rows. */
   load(sql: Transaction, random: Random, checked: boolean): Promise<number>
-  /** Makes a record leave a list and come back in another transaction, soon or at once. */
+  /** Makes a record leave a list and return in a later transaction, after a short or no pause. */
   leaveAndReturn(sql: postgres.Sql, random: Random): Promise<void>
 }
 
@@ -24,14 +24,14 @@ const noCounts = {
   savepoints: 0,
   prepared: 0,
   loads: 0,
-  /** In a session with `session_replication_role = replica`. */
+  /** The number of transactions in sessions with `session_replication_role = replica`. */
   replica: 0,
-  /** Under REPEATABLE READ and SERIALIZABLE. */
+  /** The number of transactions under REPEATABLE READ or SERIALIZABLE. */
   snapshot: 0,
-  /** In which a record came back that the transaction before had moved away. */
+  /** The number of transactions in which a record returned that an earlier transaction had removed from a list. */
   returned: 0,
   terminated: 0,
-  /** Ended by a lock timeout, a deadlock, a constraint, or a snapshot that was too old. */
+  /** The number of transactions that ended with a lock timeout, a deadlock, a constraint or a serialization failure. */
   failed: 0,
 }
 export type WriterCounts = typeof noCounts
@@ -39,10 +39,10 @@ export type WriterCounts = typeof noCounts
 export interface WriterOptions {
   address: Address
   work: Work
-  /** True when a subscription applies its writes. */
+  /** True when the writer writes to a publisher, whose changes a subscription applies. */
   isPublisher?: boolean
   random: Random
-  /** The longest transaction, in seconds. */
+  /** The maximum duration of a transaction, in seconds. */
   longest: number
   counts: WriterCounts
   stop: AbortSignal
@@ -54,7 +54,7 @@ class Rollback extends Error {}
 
 let prepared = 0
 
-/** Returns the duration of a transaction, in milliseconds: most are short, a few take up to the longest time. */
+/** Returns a random duration of a transaction, in milliseconds. Most are short, a few take up to the maximum time. */
 function randomLength({ random, longest }: Pick<WriterOptions, 'random' | 'longest'>): number {
   const at = random.next()
   if (at < 0.8) return 0
@@ -97,15 +97,17 @@ async function makeChanges(sql: Transaction, options: WriterOptions, { length, c
   return rows
 }
 
-/** Errors that concurrent writers can get, and errors of a terminated writer; PgBouncer's is 08P01. */
+/**
+ * The codes of errors that concurrent writers can get, and of errors of a terminated writer: PgBouncer reports 08P01.
+ */
 const expectedErrors = new Set(['55P03', '40P01', '40001', '25001', '23503', '23505', '23514'])
 const terminations = new Set(['57P01', '08P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'])
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 /**
- * Terminates the session of a writer in its transaction. It never resolves, because the driver must not use the connection
- * any more, not even to roll back; the driver reports that the connection is closed.
+ * Terminates the session of a writer in its transaction. Never resolves, because the driver must not use the connection
+ * any more, not even for a rollback. The transaction fails when the driver reports the closed connection.
  */
 async function terminate(address: Address, transaction: Transaction): Promise<never> {
   const [own] = await transaction<{ pid: number }[]>`select pg_backend_pid() as pid`
@@ -118,16 +120,18 @@ async function terminate(address: Address, transaction: Transaction): Promise<ne
 const isolations = ['isolation level repeatable read', 'isolation level serializable']
 
 /**
- * Returns how long a transaction stays prepared before it ends, in milliseconds; null when it commits at once. Many of a
- * publisher's do: an applier writes a short transaction at its commit, so few others stay open long enough for a control to
- * miss their records.
+ * Returns how long a transaction stays prepared, in milliseconds; null when it commits without being prepared. At a
+ * publisher, many transactions are prepared: the applier writes a short transaction only at its commit, so a control
+ * would miss few records otherwise.
  */
 function randomPreparedTime({ isPublisher, random }: WriterOptions, { length }: Plan): number | null {
   if (isPublisher) return random.chance(0.2) ? 100 + random.below(500) : null
   return random.chance(0.04) ? Math.min(1000, length / 2) : null
 }
 
-/** Writes all kinds of changes, in transactions of all lengths that end in all ways, until `stop` is aborted. */
+/**
+ * Writes all kinds of changes until `stop` is aborted, in transactions of different lengths that end in different ways.
+ */
 export async function write(options: WriterOptions): Promise<void> {
   const { address, work, random, counts, stop, isPublisher = false } = options
   const sql = open(address, { connection: { lock_timeout: 700 }, backoff: () => 0.05 })
@@ -178,7 +182,7 @@ export async function write(options: WriterOptions): Promise<void> {
   await sql.end({ timeout: 5 })
 }
 
-/** Inserts vouchers under a role that may do nothing else. */
+/** Inserts vouchers with the role that may only insert. */
 export async function sell(options: Omit<WriterOptions, 'work'> & { knownIds: KnownIds }): Promise<void> {
   const { address, knownIds, random, counts, stop } = options
   const sql = open({ ...address, user: insertOnlyRole })
