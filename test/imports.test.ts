@@ -1,11 +1,11 @@
-/** Imports go down only (docs/architecture.md). Biome finds circles of files (`noImportCycles`). */
+/** Imports go down only (docs/architecture.md). Biome finds import cycles (`noImportCycles`). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { expect, it } from 'vitest'
 
 /**
- * The folders and files of src/, from the top. Each imports from lines below its own: folders of one line know nothing of each
- * other. `db`, `domain` and `http` stand for the files that are in none of their folders.
+ * The folders and files of src/, the top layer first. A folder imports only from lines below its own line; folders of
+ * the same line do not import each other. `db`, `domain` and `http` stand for the files directly in these folders.
  */
 const order = `
   main
@@ -47,7 +47,7 @@ const order = `
 const lines = order.trim().split('\n')
 const lineOf = new Map(lines.flatMap((line, index) => line.match(/\S+/g)!.map(name => [name, index] as const)))
 
-/** Returns the name that the order has for a file of src/. */
+/** Returns the name in the order to which a file of src/ belongs. */
 const nameOf = (file: string): string =>
   /^(?:db|domain|http)\/[a-z]+(?=\/)/.exec(file)?.[0] ?? /^[a-z-]+/.exec(file)?.[0] ?? file
 
@@ -57,7 +57,7 @@ const imports = files.flatMap(file => {
   return [...paths].map(([, path = '']) => ({ file, imported: join(dirname(file), path) }))
 })
 
-it('every folder and file of src has a place in the order, and only these', () => {
+it('the order contains every folder and file of src, and no other name', () => {
   const names = new Set(imports.flatMap(({ file, imported }) => [nameOf(file), nameOf(imported)]))
   expect([...names].sort()).toEqual([...lineOf.keys()].sort())
 })
@@ -70,14 +70,14 @@ it('imports go down only', () => {
   expect(wrong).toEqual([])
 })
 
-it('a transport that answers from the schema imports nothing of the database', () => {
+it('a transport that answers from the schema imports nothing from src/db', () => {
   const wrong = imports.filter(
     ({ file, imported }) => /^(rest|export|graphql-http)$/.test(nameOf(file)) && imported.startsWith('db/'),
   )
   expect(wrong).toEqual([])
 })
 
-it('the commands load the schema of GraphQL only when they need it, because it takes as long as all else', () => {
+it('a command loads the GraphQL schema only when needed, because the load takes as long as all other modules', () => {
   const commands = readFileSync('src/cli/program.ts', 'utf8').matchAll(/import\('\.\/([^']+)'\)/g)
   const loaded = new Set([...commands].map(([, path = '']) => join('cli', path)))
   for (const file of loaded) {
@@ -89,7 +89,7 @@ it('the commands load the schema of GraphQL only when they need it, because it t
   expect([...loaded].filter(file => nameOf(file) === 'graphql')).toEqual([])
 })
 
-/** What our rules of lint (tools/*.grit) do not see. */
+/** Rules that the lint rules in tools/*.grit cannot check. */
 it.each([
   ['an export without a doc comment as its first statement', /^(?:\s|\/\/.*\n)*export (?!const|type|interface)/],
   ['a doc comment of an export that begins with a tag', /\/\*\*[\s*]*@(?:(?!\*\/)[\s\S])*\*\/\s*export /],

@@ -16,7 +16,7 @@ function* placesOf(part: unknown, place: string): Generator<[string, Record<stri
 }
 
 describe('the document', () => {
-  test('has each route of v1 and of the bulk export, and no other', () => {
+  test('contains each route of v1 and of the bulk export, and no other route', () => {
     const wanted = [
       ...v1.operations.map(({ method, path }) => `${method} /v1${path}`),
       ...bulkExports.map(({ path }) => `GET /export/v1${path}`),
@@ -36,13 +36,13 @@ describe('the document', () => {
         /\/(properties|headers|responses|parameters|tags|securitySchemes)\/[^/]+$|\/(get|post|requestBody)$/
       if (!isNamed.test(place) || '$ref' in part) continue
       if (typeof part.description !== 'string' || !/[.?]$/.test(part.description)) lacking.push(place)
-      // Programs that import the document send the examples of parameters.
+      // Programs that import the document send the examples of the parameters.
       if ('in' in part && 'schema' in part && !('example' in part)) lacking.push(`${place}: an example`)
     }
     expect(lacking).toEqual([])
   })
 
-  test('has an event for each list of the client, which verifies each example', async () => {
+  test('has an event for each list of the client, and the client verifies the signature of each example', async () => {
     const lists = ['tenants.changed', ...Object.values(tenantLists).map(({ event }) => event)]
     expect(document.components.schemas.ListChangedEvent?.properties?.type).toMatchObject({ enum: lists })
     const secret = `whsec_${'A'.repeat(43)}=`

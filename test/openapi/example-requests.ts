@@ -1,23 +1,26 @@
-/** The requests whose answers over the demo data are the examples of the OpenAPI document. */
+/** The requests behind the examples of the OpenAPI document. The examples are their answers on the demo data. */
 import type { InjectOptions } from 'fastify'
 import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
 import { document } from '../support/openapi.ts'
 
-/** The tokens of the requests: all of the demo group, two tenants of it, no permission, one request, no token. */
+/**
+ * The token of a request: for the whole demo group, for two of its tenants, without permissions, with a rate of one
+ * request, or none.
+ */
 export type TokenName = 'all' | 'pair' | 'bare' | 'spent' | 'none'
 
-/** A request as the example shows it, and the parts that the example does not show. */
+/** A request: the parts that its example shows, and the parts that the example does not show. */
 export interface ExampleRequest extends Pick<RecordedAnswer, 'operation' | 'summary'> {
   path?: Record<string, number>
   query?: Record<string, string>
   body?: unknown
-  /** Default: `all`. */
+  /** The default is `all`. */
   token?: TokenName
   /** The parts of the request that the example does not show. */
   options?: Pick<InjectOptions, 'method' | 'headers' | 'payload'>
 }
 
-/** A voucher that does not expire, so that its resolution stays the same. */
+/** A voucher that does not expire, so its resolution stays the same. */
 const voucher = { reference: 'gift-7wrp-dm8h', qrToken: 'zj5ras5t8g8tyc2rg8n3x45j' }
 
 type More = Omit<ExampleRequest, 'operation' | 'summary'>
@@ -26,7 +29,7 @@ const request = (operation: string, summary: string, more: More = {}): ExampleRe
   summary,
   ...more,
 })
-/** A request at tenant 1, or at another one that `path` names. */
+/** Returns a request for tenant 1, or for the tenant in `path`. */
 const atTenant = (operation: string, summary: string, { path, ...more }: More = {}) =>
   request(operation, summary, { ...more, path: { tenant: 1, ...path } })
 const since = (updated_since: string, more = {}): More => ({ query: { updated_since, ...more } })
@@ -36,7 +39,7 @@ const sending = (payload: string, headers = {}): More => ({
   options: { headers: { 'content-type': 'application/json', ...headers }, payload },
 })
 
-/** The requests, in the order of the document. `<after …>` stands for the cursor of a position of the list. */
+/** The requests, in the order of the document. `<after …>` stands for a cursor after this stamp. */
 export const exampleRequests: readonly ExampleRequest[] = [
   request('listTenants', 'The tenants of a token', { token: 'pair' }),
   request('listTenants', 'The last page', after('2026-01-31T08:01:30.000000Z')),

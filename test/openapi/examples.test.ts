@@ -1,4 +1,7 @@
-/** The examples of the document are real answers. `vitest -u` records them again; then run `npm run generate`. */
+/**
+ * The examples of the document are real answers of the service. `vitest -u` records them again; then run `npm run
+ * generate`.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { arrayText } from '../../src/db/sql.ts'
@@ -22,9 +25,9 @@ const today = Date.UTC(2026, 0, 31) / 86_400_000
 const database = await createDatabase()
 await loadDemo(database.platform, { scale: 1, today })
 await projected(database.platform)
-/** The records that the examples show as changed lately, in the order of their changes. */
-const changedLately = { tenant: [2, 1], product: [40, 50], variant: [], voucher: [2956, 3729], customer: [163, 23] }
-for (const [record, ids] of Object.entries(changedLately)) {
+/** The ids of the records that the examples show as recently changed, in the order of their changes. */
+const recentlyChanged = { tenant: [2, 1], product: [40, 50], variant: [], voucher: [2956, 3729], customer: [163, 23] }
+for (const [record, ids] of Object.entries(recentlyChanged)) {
   await database.platform`
     update gateway.${database.platform(record)}
     set updated_at = coalesce(
@@ -68,25 +71,25 @@ async function record(example: ExampleRequest): Promise<RecordedAnswer> {
   return { operation, summary, request: sent, status, body: isExport ? lines() : answer }
 }
 
-/** The values that differ in each run: times, and texts that are encrypted or random. */
-const changing = new Set(['server_time', 'next_cursor', 'cursor', 'redemption_token'])
+/** The fields whose values differ in each run: times, and texts that are encrypted or random. */
+const changingFields = new Set(['server_time', 'next_cursor', 'cursor', 'redemption_token'])
 
-/** Returns an answer in which the values that differ in each run are replaced by the recorded ones. */
-function settle(fresh: unknown, recorded: unknown, key = ''): unknown {
-  if (changing.has(key) && typeof fresh === 'string' && typeof recorded === 'string') return recorded
+/** Returns an answer in which the recorded values replace the values that differ in each run. */
+function useRecorded(fresh: unknown, recorded: unknown, key = ''): unknown {
+  if (changingFields.has(key) && typeof fresh === 'string' && typeof recorded === 'string') return recorded
   if (typeof fresh !== 'object' || fresh === null || typeof recorded !== 'object' || recorded === null) return fresh
-  const of = (value: unknown, name: string | number) => settle(value, Reflect.get(recorded, name), String(name))
+  const of = (value: unknown, name: string | number) => useRecorded(value, Reflect.get(recorded, name), String(name))
   return Array.isArray(fresh)
     ? fresh.map(of)
     : Object.fromEntries(Object.entries(fresh).map(([name, value]) => [name, of(value, name)]))
 }
 
-test('the examples of the document are answers over the demo data', async () => {
+test('the examples of the document are the answers on the demo data', async () => {
   await client.rest(secrets.spent ?? '', '/tenants')
   const answers: RecordedAnswer[] = []
   for (const request of exampleRequests) answers.push(await record(request))
   const recorded: unknown = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
-  await expect(toJson(settle(answers, recorded))).toMatchFileSnapshot(`../../${file}`)
+  await expect(toJson(useRecorded(answers, recorded))).toMatchFileSnapshot(`../../${file}`)
 })
 
 const operations = apiPaths.flatMap(([, { get, post }]) => [get, post].filter(it => it !== undefined))
@@ -100,7 +103,7 @@ test('each operation has an example', () => {
   }
 })
 
-test('each request of the Postman collection succeeds over the demo data, with its parameters and without them', async () => {
+test('each request of the Postman collection succeeds on the demo data, with and without its parameters', async () => {
   const file = 'schema/voucher-gateway.postman_collection.json'
   const { variable, auth, item }: PostmanCollection = JSON.parse(readFileSync(file, 'utf8'))
   const { secret } = await build.token(group)

@@ -1,4 +1,4 @@
-/** Sends arbitrary requests of all operations: FUZZ_REQUESTS of them. */
+/** Sends random requests to all operations. FUZZ_REQUESTS sets their number. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { OperationObject } from '../../tools/openapi/openapi.ts'
@@ -6,8 +6,8 @@ import { bearer, createWorld, worldReference } from '../rest/support.ts'
 import { apiPaths, document } from '../support/openapi.ts'
 
 const count = Number(process.env.FUZZ_REQUESTS ?? 1_000)
-/** The number of requests under way at a time; the service never refuses that many. */
-const together = 8
+/** The number of requests that are sent at a time. The service never refuses that many. */
+const batchSize = 8
 
 const limits = { RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' }
 const { client, build, tenantId, place, secret } = await createWorld(limits)
@@ -40,10 +40,10 @@ const headers = fc.record({
 })
 const bodies = [{ voucher_reference: worldReference }, { voucher_reference: null, qr_token: '🎁'.repeat(2048) }]
 
-/** Exports are half as frequent as other operations, because each takes several statements. */
-const chosen = fc.constantFrom(...operations, ...operations.filter(({ path }) => !path.startsWith('/export')))
+/** Exports are anyOperation half as often as other operations, because an export takes several statements. */
+const anyOperation = fc.constantFrom(...operations, ...operations.filter(({ path }) => !path.startsWith('/export')))
 
-const validRequests: fc.Arbitrary<Request> = chosen.chain(operation =>
+const validRequests: fc.Arbitrary<Request> = anyOperation.chain(operation =>
   fc.record({
     operation: fc.constant(operation),
     method: fc.constant(operation.method),
@@ -64,7 +64,7 @@ const oddIds = fc.constantFrom(...'0 -1 01 1.0 1e0 %00 %zz %ff %2F null 90071992
 const oddQueries = fc.constantFrom('cursor=&cursor=', 'include=%zz', 'updated_since[]=1', 'updated_since=2026')
 const visibleText = fc.stringMatching(/^[ -~]{0,40}$/)
 
-/** Returns requests of which one part has another value, which is mostly invalid. */
+/** Valid requests in which one part has another value, which is mostly invalid. */
 const oddRequests = validRequests.chain((request): fc.Arbitrary<Request> => {
   const of = <Part>(parts: fc.Arbitrary<Part>, put: (part: Part) => Partial<Request>) =>
     parts.map(part => ({ ...request, ...put(part) }))
@@ -83,7 +83,7 @@ const oddRequests = validRequests.chain((request): fc.Arbitrary<Request> => {
 
 const answered = new Map<number, Set<string>>()
 
-/** Sends a request, whose answer is compared with the document. */
+/** Sends a request. The service of the test compares the answer with the document. */
 async function send({ operation, method, ids, query, headers, payload }: Request, isValid: boolean): Promise<void> {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(ids[name]))
   const url = `${document.servers[0]?.url}${path}?${query.join('&')}`
@@ -97,16 +97,16 @@ async function send({ operation, method, ids, query, headers, payload }: Request
   if (isValid) expect(status, response.body).not.toBe(422)
 }
 
-test(`${count} requests: no fault, and each answer is as described`, { timeout: 30_000 + count * 30 }, async () => {
-  const half = { minLength: together / 2, maxLength: together / 2 }
+test(`${count} random requests get the described answers`, { timeout: 30_000 + count * 30 }, async () => {
+  const half = { minLength: batchSize / 2, maxLength: batchSize / 2 }
   const batches = fc.tuple(fc.array(validRequests, half), fc.array(oddRequests, half))
   const property = fc.asyncProperty(batches, async ([valid, odd]) => {
     await Promise.all([...valid.map(request => send(request, true)), ...odd.map(request => send(request, false))])
   })
-  await fc.assert(property, { numRuns: Math.ceil(count / together) })
+  await fc.assert(property, { numRuns: Math.ceil(count / batchSize) })
 })
 
-test('each operation has succeeded, and most have failed in each way that a caller can cause', () => {
+test('each operation has succeeded, and most operations have failed with each error that a caller can cause', () => {
   expect(answered.get(200)?.size).toBe(12)
   for (const status of [401, 403, 404, 405, 422]) expect(answered.get(status)?.size, `${status}`).toBeGreaterThan(6)
 })

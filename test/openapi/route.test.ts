@@ -8,7 +8,7 @@ const file = readFileSync('schema/openapi.v1.json', 'utf8')
 const get = (headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
   client.ask({ method, url, headers })
 
-test('is the file of the repository, for a request without any header, and by HEAD without a body', async () => {
+test('GET without any header returns the document of the repository, and HEAD returns no body', async () => {
   const { status, headers, text } = await get()
   expect([status, text]).toEqual([200, file])
   expect(headers).toMatchObject({ 'cache-control': 'public, no-cache', 'access-control-allow-origin': '*' })
@@ -17,7 +17,7 @@ test('is the file of the repository, for a request without any header, and by HE
   expect([head.status, head.text, head.headers.etag]).toEqual([200, '', headers.etag])
 })
 
-test('is not sent again to a client that has it', async () => {
+test('the document is not sent again to a client that has the same ETag', async () => {
   const { etag = '' } = (await get()).headers
   for (const tags of [etag, `"a", ${etag}`, etag.replace('W/', ''), '*']) {
     const { status, text, headers } = await get({ 'if-none-match': tags })
@@ -26,7 +26,7 @@ test('is not sent again to a client that has it', async () => {
   expect((await get({ 'if-none-match': '"a"' })).status).toBe(200)
 })
 
-test('other methods are refused after the token check, and count', async () => {
+test('other methods are refused after the token check, and count against the rate limit', async () => {
   const { secret } = await build.token([tenantId], { rateLimit: 1 })
   const post = (headers: Record<string, string>) => client.ask({ method: 'POST', url, headers })
   expect(flawOf(await post({}), 401)).toBeNull()

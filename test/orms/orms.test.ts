@@ -1,4 +1,4 @@
-/** Capture with the ORMs of platforms: the objects that an ORM holds stay correct, and the records are updated. */
+/** Capture works with the ORMs of platforms: the objects in memory stay correct, and the records are updated. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,10 +12,10 @@ const database = await createDatabase()
 const { pool, platform } = database
 const { host, port, user, database: name } = database.address
 await createBuilders(database).tenant({ id: 1 })
-// The platform's own column, for optimistic locks.
+// The platform uses this column for optimistic locks.
 await platform`alter table purchased_voucher add column version integer not null default 1`
 
-test.each(['knex', 'sequelize', 'typeorm', 'drizzle'])('%s', async library => {
+test.each(['knex', 'sequelize', 'typeorm', 'drizzle'])('objects of %s, row and record agree', async library => {
   const { stdout } = await promisify(execFile)('node', [join(import.meta.dirname, 'write.mjs'), library], {
     env: { ...process.env, PGHOST: host, PGPORT: `${port}`, PGUSER: user, PGDATABASE: name },
   })

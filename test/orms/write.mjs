@@ -1,6 +1,6 @@
 /**
- * Sells and changes a voucher as a platform does with one of the libraries, and prints what the library then holds of it:
- * `node write.mjs knex`. PGHOST, PGPORT, PGUSER and PGDATABASE name the database.
+ * Inserts and updates a voucher with one of the libraries, as a platform does, and prints the object that the library
+ * then holds: `node write.mjs knex`. PGHOST, PGPORT, PGUSER and PGDATABASE name the database.
  */
 const { PGHOST: host, PGPORT, PGUSER: user, PGDATABASE: database } = process.env
 const connection = { host, port: Number(PGPORT), user, database }
@@ -46,7 +46,7 @@ const writers = {
       await voucher.update({ current_balance: '20' }, { transaction })
       return voucher
     })
-    // An optimistic lock: it fails when anything else has changed the row.
+    // The optimistic lock fails when another statement has changed the row.
     await held.update({ current_balance: '10' })
     await db.close()
     return held.get()

@@ -1,4 +1,4 @@
-/** Prism, a validator of requests and responses, runs in front of the service, as a partner's gateway may. */
+/** Prism validates requests and responses in front of the service, as the gateway of a partner may do. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -35,7 +35,7 @@ interface Violation {
   message: string
 }
 
-/** Sends a request through Prism. @returns the status and what Prism found */
+/** Sends a request through Prism. @returns the status, the violations that Prism found, and the body */
 async function ask(path: string, token = secret, body?: object) {
   const response = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
     headers: {
@@ -70,7 +70,7 @@ const good: [path: string, body: object | undefined][] = [
 test.each(good)('%s is a valid request with a valid answer', async (path, body) => {
   const { status, violations } = await ask(path, secret, body)
   expect(violations).toEqual([])
-  // A QR token that no voucher has.
+  // 404, because no voucher has the QR token of this request.
   expect(status).toBe(body && 'qr_token' in body ? 404 : 200)
 })
 

@@ -1,4 +1,4 @@
-/** Instances that count the rate in Redis. */
+/** Tests of instances that count the rate in Redis. */
 import { expect, test } from 'vitest'
 import { manyLists, oneList, testInstances, withStoreInTime } from '../rest/rate-instances.ts'
 import { createWorld } from '../rest/support.ts'
@@ -21,7 +21,7 @@ async function stepsInRedis(work: () => Promise<unknown>): Promise<number> {
   return (await count()) - before
 }
 
-test('a request sends one command to Redis for its first operation, and one for all others that are resolved together', async () => {
+test('a request sends one command to Redis for its first operation, and one for the following together', async () => {
   const { log, text } = collectLog()
   const client = await createApp(world, { REDIS_URL: redis.url, LOG_LEVEL: 'info', LOG_REQUESTS: 'off' }, log)
   await withStoreInTime(text, async () => {

@@ -1,4 +1,4 @@
-/** The dumps of releases, with the callers whose tokens they have, and what the next release has to keep. */
+/** Reads the dumps of releases, their callers, and the functions and columns that the next release has to keep. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -7,23 +7,24 @@ import { serviceRole } from '../../src/db/connection/connect.ts'
 import { readMigrationFiles } from '../../src/db/migration/migrations.ts'
 import type { Owner } from '../faults/support/world.ts'
 
-/** The first line of a dump, as a comment of SQL. */
+/** The first line of a dump, which is a comment of SQL. */
 export interface DumpHead {
   owners: readonly Owner[]
-  /** The digests of its migrations by file. */
+  /** The digests of the migrations, by file. */
   migrations: Readonly<Record<string, string>>
-  /** The functions and columns of its service, as `readPromises` returns them. */
+  /** The functions and columns that the service uses, in the form of `readPromises`. */
   promises: readonly string[]
 }
 
-/** The migrations of the checkout up to one: their digests by file. */
+/** Returns the digests of the migrations of the checkout up to a version, by file. */
 export const digestsUpTo = (last: number): Record<string, string> =>
   Object.fromEntries(readMigrationFiles().flatMap(({ version, file, md5 }) => (version > last ? [] : [[file, md5]])))
 
 /**
- * Reads what the service can call, read and write: each function with its arguments and result, each column with its type.
+ * Reads the functions that the service can call, with arguments and result, and the columns that it can read or write,
+ * with their types.
  *
- * @param withFormer has what a comment calls former too: its own service does without, and the service before does not
+ * @param withFormer true to include objects whose comment begins with "Former", which only the previous release uses
  */
 export async function readPromises(sql: Pick<postgres.Sql, 'unsafe'>, withFormer = false): Promise<string[]> {
   const rows = await sql.unsafe<{ promise: string; comment: string | null }[]>(`

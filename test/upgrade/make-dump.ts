@@ -1,4 +1,7 @@
-/** Writes the dump of a release, as README.md says. Runs on the packaged PostgreSQL, whose dumps all later servers restore. */
+/**
+ * Writes the dump of a release, which README.md describes. Uses the packaged PostgreSQL, whose dumps all later versions
+ * can restore.
+ */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +35,7 @@ try {
   const dump = execFileSync(join(packagedPrograms(), 'pg_dump'), args, { encoding: 'utf8', maxBuffer: 1e9 })
   const promises = await server.use('gateway', sql => readPromises(sql))
   const head: DumpHead = { owners, migrations: digestsUpTo(Infinity), promises }
-  // The driver runs the dump, which knows no command of psql.
+  // Commands of psql are removed, because the driver runs the dump.
   const statements = dump.replaceAll(/^\\(un)?restrict .*\n/gm, '')
   writeFileSync(fileOf(release), gzipSync(`-- ${JSON.stringify(head)}\n${statements}`, { level: 9 }))
 } finally {

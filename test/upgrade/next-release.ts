@@ -1,4 +1,7 @@
-/** A later release, which changes what CONTRIBUTING.md has recipes for: fields, functions and templates, and a type of record. */
+/**
+ * A later release, which makes each change for which CONTRIBUTING.md has a recipe: new fields, changed functions and
+ * templates, and a new record type.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readMigrationFiles } from '../../src/db/migration/migrations.ts'
@@ -6,12 +9,12 @@ import { createLaterVersion } from '../support/later-version.ts'
 
 const plain = join(import.meta.dirname, '../../mappings/plain')
 
-/** Its additions to the tables of a platform. */
+/** The additions of the release to the tables of a platform. */
 export const platformChanges = `
   alter table public.purchased_voucher add column next_text text, add column next_at timestamptz, add column is_next boolean;
   create table public."order" (id bigint primary key, tenant_id bigint not null, name text not null);`
 
-/** The platform's writes to these additions. */
+/** The statements with which the platform writes to the new columns and the new table. */
 export const writeChanges = `
   update public.purchased_voucher set next_text = 'Enjoy', next_at = '2026-01-02', is_next = true where id = 1;
   insert into public."order" select 7, min(id), 'First' from public.tenant;`
@@ -19,21 +22,27 @@ export const writeChanges = `
 const order = 'select id as key, tenant_id, name from public."order"'
 const fields: [string, string] = ['id as key', 'id as key, next_text, next_at, is_next']
 
-/** Writes the mapping of a platform that has the plain tables: one with the texts of the plain mapping is the plain one. */
+/**
+ * Writes the mapping of a platform that has the plain tables. The files get a comment, because an unchanged copy would
+ * count as the plain mapping.
+ */
 export function copyMapping(folder: string): void {
   for (const file of readdirSync(plain)) {
     writeFileSync(join(folder, file), `-- Of the platform.\n${readFileSync(join(plain, file), 'utf8')}`)
   }
 }
 
-/** Changes that mapping as the release changes the plain one. */
+/** Changes that mapping in the way in which the release changes the plain mapping. */
 export function changeMapping(folder: string): void {
   const file = join(folder, 'voucher.sql')
   writeFileSync(file, readFileSync(file, 'utf8').replace(...fields))
   writeFileSync(join(folder, 'order.sql'), order)
 }
 
-/** Makes its program. Its migration holds its locks for two seconds. @returns the file to run */
+/**
+ * Creates the program of the release, whose migration holds its locks for two seconds. @returns the path of the program
+ * to run
+ */
 export function createNextRelease(): string {
   const newest = readMigrationFiles().at(-1)?.version ?? 0
   const nameOf = (added: number, rest: string) => `${String(newest + added).padStart(4, '0')}.${rest}.sql`

@@ -1,7 +1,8 @@
 /**
- * The upgrade of each dumped release under load: the old service and the new one answer on one database, before, during and
- * after the migration, while the platform writes. No request is refused, and no change is lost. With UPGRADE=long the old service is
- * the release itself, and the tables are tables of an adopted platform too, in the database of the gateway or on another server.
+ * Upgrades each dumped release under load: the old service and the new one use the same database before, during and
+ * after the migration, while the platform writes. No request is refused, and no change is lost. With UPGRADE=long, the
+ * old service is the release itself, and adopted platforms are tested too, with tables in the database of the gateway
+ * or on another server.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -25,31 +26,31 @@ const isLong = process.env.UPGRADE === 'long'
 const kinds = isLong ? (['plain', 'adopted', 'replicated'] as const) : (['plain'] as const)
 const next = { entry: createNextRelease() }
 
-/** Starts a server that restores dumps: these have no roles. */
-async function startRestoring(settings: Record<string, string> = {}): Promise<FaultServer> {
+/** Starts a server for dumps, and creates the roles, which dumps do not contain. */
+async function startServerForDumps(settings: Record<string, string> = {}): Promise<FaultServer> {
   const server = await startFaultServer(settings)
   const roles = 'create role voucher_gateway nologin; create role voucher_gateway_reader nologin'
   await server.use('postgres', sql => sql.unsafe(roles).simple())
   return server
 }
 
-const server = await startRestoring()
-const other = isLong ? await startRestoring({ wal_level: 'logical', synchronous_commit: 'on' }) : server
+const server = await startServerForDumps()
+const other = isLong ? await startServerForDumps({ wal_level: 'logical', synchronous_commit: 'on' }) : server
 
-/** Restores a dump, which has no owners. */
+/** Restores a dump without owners, and gives the reading functions to the reader. */
 async function restore(on: FaultServer, database: string, statements: string): Promise<void> {
   await on.use('postgres', sql => sql.unsafe(`create database ${database}`))
   await on.use(database, sql => sql.unsafe(`${statements}; call gateway.give_to_reader()`).simple())
 }
 
-/** Runs a command that has to succeed. It can have waited for a lock, and then says so. */
+/** Runs a command that has to succeed. Its stderr is not checked, because it may report that it waited for a lock. */
 async function succeed(args: string[], environment: NodeJS.ProcessEnv, program: { entry?: string }): Promise<string> {
   const { code, stdout, stderr } = await run(args, environment, { ...program, timeout: 120_000 })
   expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0)
   return stdout
 }
 
-/** Reads the tables and the digests of definitions: a dump has functions and views in other words. */
+/** Reads the tables, and the digests of functions and views, whose texts differ after a dump. */
 const readSchema = (database: string) =>
   server.use(
     database,
@@ -62,7 +63,7 @@ const readSchema = (database: string) =>
       from information_schema.columns where table_schema = 'public' order by name`,
   )
 
-/** Builds the last commit that changed a file. @returns the program to run */
+/** Builds the last commit that changed a file. @returns the path of the program to run */
 function buildCommitOf(file: string): string {
   const root = join(createDirectory(), 'old')
   const run = (cwd: string, command: string, ...args: string[]) =>
@@ -80,7 +81,9 @@ function buildCommitOf(file: string): string {
 const cases = dumpedReleases.flatMap(release => kinds.map(kind => ({ release, kind })))
 const programs = new Map(isLong ? dumpedReleases.map(release => [release, buildCommitOf(fileOf(release))]) : [])
 
-test.each(cases)('no request is refused while $release, $kind, is upgraded', { timeout: 600_000 }, async of => {
+test.each(cases)('no request is refused and no change lost while $release is upgraded, $kind', {
+  timeout: 600_000,
+}, async of => {
   const { release, kind } = of
   const { owners, statements } = readDump(release)
   const entry = programs.get(release)
@@ -94,7 +97,7 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
     ...(kind === 'replicated' && { PLATFORM_URL: platform.url(database) }),
     ...{ WEBHOOK_NETWORKS: '127.0.0.0/8', NODE_EXTRA_CA_CERTS: join(import.meta.dirname, '../webhook/receiver.pem') },
   }
-  // The checkout serves no database that lacks what it has.
+  // The checkout is the old service here, and needs its own migrations.
   if (!isLong) await succeed(['migrate'], environment, {})
 
   const mapping = createDirectory()
@@ -127,7 +130,7 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
   const load = startLoad(() => services[turn++ % services.length]!.restAddress, { database, owners }, 4)
   let upgraded = false
   const write = platform.use(database, async sql => {
-    // Each change differs from the one before of the same vouchers.
+    // Each change gives its vouchers another balance than the previous change.
     for (let change = 0; !upgraded; change++) {
       await sql`update purchased_voucher set current_balance = ${Math.floor(change / 50) % 10} where id % 50 = ${change % 50}`
     }
@@ -136,23 +139,23 @@ test.each(cases)('no request is refused while $release, $kind, is upgraded', { t
     await load.succeed(100)
     const { missing, made } = JSON.parse(await succeed(['migrate', '--check', '--json'], environment, next))
     expect(JSON.parse(await succeed(['migrate', '--json'], environment, next))).toEqual({ applied: missing, made })
-    // The former service makes steps, and the new one sends.
+    // The old service runs the steps, and the new service will send the events.
     const tenants = owners.map(({ tenantId }) => tenantId)
     const token = await createTestToken(pool, tenants)
     await createEndpoint(pool, tester, token.id, receiver.url)
-    // As when the new one does not work, and the old one has to come back.
+    // Simulates a return to the old service after the migration.
     await start(program)
     await load.succeed(100)
     await start(next)
     await load.succeed(200)
-    // The load balancer takes the old ones out first.
+    // Like a load balancer, the load stops using the old services before they stop.
     const former = services.splice(0, 2)
     await load.succeed(50)
     for (const service of former) expect(await service.stop('SIGTERM')).toBe(0)
     await load.succeed(100)
     if (kind !== 'plain') {
       await platform.use(database, sql => sql.unsafe(platformChanges).simple())
-      // The service copies a new column within seconds.
+      // A replicated service copies a new column within seconds.
       const select = `select from pg_attribute where attrelid = 'public.purchased_voucher'::regclass and attname = 'next_text'`
       await expect.poll(() => server.use(database, sql => sql.unsafe(select))).toHaveLength(1)
       changeMapping(mapping)

@@ -1,4 +1,7 @@
-/** Webhooks cannot reach the operator's network, by the URL of an administrator or by the DNS of a partner. */
+/**
+ * Webhooks cannot reach the network of the operator, neither through the URL of an administrator nor through the DNS of
+ * a partner.
+ */
 import { randomBytes } from 'node:crypto'
 import type { LookupAddress } from 'node:dns'
 import { expect, test } from 'vitest'
@@ -16,7 +19,7 @@ const receiver = await startReceiver()
 const { port } = new URL(receiver.url)
 const message = { id: 'evt_1', type: 'test', body: '{}' }
 
-/** Sends to a URL whose host name resolves to these addresses. @returns the error */
+/** Sends to a URL whose host name resolves to these addresses. @returns the error, or the status of the answer */
 async function errorOf(url: string, networks: string[] = [], addresses: string[] = []) {
   const found: LookupAddress[] = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
   const lookup = ((_name: string, _options: object, done: (error: null, found: LookupAddress[]) => void) =>
@@ -29,7 +32,7 @@ async function errorOf(url: string, networks: string[] = [], addresses: string[]
 
 const refused = 'ADDRESS_NOT_ALLOWED'
 
-/** Addresses of private and special networks, in each form that a URL may have. */
+/** Addresses of private and special networks, in each form that a URL may contain. */
 const notPublic = [
   '127.0.0.1 127.1 0x7f000001 2130706433 0.0.0.0 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 224.0.0.1',
   '255.255.255.255 198.18.0.1 localhost [::1] [::] [fe80::1] [fc00::1] [ff02::1] [::ffff:127.0.0.1] [::ffff:a00:1]',
@@ -40,18 +43,18 @@ test.each(notPublic.join(' ').split(' '))('%s is refused', async host => {
   expect(await errorOf(`https://${host}:${port}/`)).toBe(refused)
 })
 
-test('a name is refused when any of its addresses is not public, and nothing connects', async () => {
+test('a host name is refused without a connection when any of its addresses is not public', async () => {
   for (const addresses of [['127.0.0.1'], ['93.184.215.14', '127.0.0.1'], ['2606:2800::1', '::1']])
     expect(await errorOf(`https://partner.example.com:${port}/`, [], addresses)).toBe(refused)
   expect(receiver.received).toEqual([])
 })
 
-test('a network that is named is reached, and no other one', async () => {
+test('only networks in WEBHOOK_NETWORKS are reached', async () => {
   expect(await errorOf(receiver.url, ['127.0.0.0/8', 'fd00::/8'])).toBe(204)
   expect(await errorOf(receiver.url, ['10.0.0.0/8'])).toBe(refused)
 })
 
-test('a service without WEBHOOK_NETWORKS sends nothing to this machine, and its log says why', async () => {
+test('a service without WEBHOOK_NETWORKS sends no event to this machine, and its log gives the reason', async () => {
   const tenant = await build.tenant()
   await projected(pool)
   const token = await build.token([whole(tenant)])

@@ -1,4 +1,7 @@
-/** Webhooks (R36): each change of a list of the token reaches its endpoint, in order, signed, and nothing else does. */
+/**
+ * Webhooks (R36): each change of a list of the token reaches the endpoint of the token in order and signed, and no
+ * other change does.
+ */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { listDeliveries } from '../../src/domain/event/delivery.ts'
@@ -24,7 +27,7 @@ const parent = await build.tenant()
 const tenant = await build.tenant({ parent_id: parent })
 const foreign = await build.tenant()
 
-/** Starts a receiver, with an endpoint of a token of its own. */
+/** Starts a receiver, and creates a token with an endpoint for it. */
 async function connect(grants: (number | TenantGrant)[] = [whole(parent)], options = {}) {
   await projected(pool)
   const receiver = await startReceiver()
@@ -39,7 +42,7 @@ const isOfVouchers = ({ type }: { type: string }) => type === voucherEvent
 const listsOf = (events: { type: string; tenant_id: number }[]) =>
   events.map(event => `${event.tenant_id} ${event.type}`)
 
-test('a change reaches the endpoint soon, signed, with the address that reads this change and no other', async () => {
+test('a change reaches the endpoint within 5 s, signed, with a URL that returns only this change', async () => {
   const { received, token } = await connect()
   const committed = Date.now()
   const id = await build.voucher(tenant)
@@ -58,7 +61,7 @@ test('a change reaches the endpoint soon, signed, with the address that reads th
   expect(body.server_time >= event!.server_time).toBe(true)
 })
 
-test('all four lists have events; each begins where the former one of its list ended', async () => {
+test('all four lists have events, and each event begins where the previous event of its list ended', async () => {
   const { received } = await connect()
   await build.tenant({ parent_id: tenant })
   for (const one of [build.voucher, build.product, build.customer]) await one(tenant)
@@ -70,7 +73,7 @@ test('all four lists have events; each begins where the former one of its list e
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(500) // The first one can be delayed on its way.
 })
 
-test('a try has a frozen window: retries have the same id and body, later changes come after it, other lists do not wait', async () => {
+test('a retry keeps its id and body; later changes go into the next event; other lists are not delayed', async () => {
   const { receiver, received, delivered, endpoint } = await connect()
   let refusing = true
   receiver.respond = (event, ...rest) =>
@@ -92,7 +95,7 @@ test('a try has a frozen window: retries have the same id and body, later change
   expect((await endpoint()).failingSince).toBeNull()
 })
 
-test('the permissions and tenants of a token hold at each delivery, and what is given back later is not lost', async () => {
+test('each delivery respects the present rights of the token, and later rights deliver missed changes', async () => {
   const { received, token } = await connect([parent, tenant])
   const edit = async (grants: number[], permissions: Permission[]) => {
     const { revision, ...present } = await getToken(pool, token.id)
@@ -122,7 +125,7 @@ test('the rotation of a token gives the endpoint to its successor, whose revocat
   expect(received.length).toBe(1)
 })
 
-test('after a pause, one event has all of its changes', async () => {
+test('after a pause, one event contains all changes of the pause', async () => {
   const { received, id, endpoint } = await connect()
   await endpoints.pauseEndpoint(pool, tester, id)
   const other = await connect()
@@ -141,7 +144,7 @@ test('after a pause, one event has all of its changes', async () => {
   expect(body.data.length).toBe(2)
 })
 
-test('a replay begins at its instant, and after a rotation both secrets sign', async () => {
+test('a replay begins at its instant, and after a rotation of the secret both secrets sign', async () => {
   const { received, id } = await connect()
   await build.voucher(tenant)
   await until('an event', () => received.length === 1)
@@ -155,7 +158,7 @@ test('a replay begins at its instant, and after a rotation both secrets sign', a
   expect(again?.validBy.length).toBe(2)
 })
 
-test('a replay loses nothing that waits from before its instant', async () => {
+test('a replay does not lose changes before its instant that still wait', async () => {
   const { received, id } = await connect()
   await endpoints.pauseEndpoint(pool, tester, id)
   await build.voucher(tenant)
@@ -165,7 +168,7 @@ test('a replay loses nothing that waits from before its instant', async () => {
   await until('the event', () => received.length > 0)
 })
 
-test('a list that hangs, or gets an answer of another protocol, delays no other list', async () => {
+test('a list whose requests hang or get an invalid answer delays no other list', async () => {
   const { receiver, received, delivered } = await connect()
   receiver.respond = (event, response, request) => {
     if (event.type !== voucherEvent) return answerWith(204)(event, response, request)
@@ -179,7 +182,7 @@ test('a list that hangs, or gets an answer of another protocol, delays no other 
   await until('the other list', () => delivered().length > 0, 5_000)
 })
 
-test('an endpoint that only fails is tried ever more seldom with any number of lists, and soon after a success', async () => {
+test('an endpoint that always fails is tried less and less often, and all lists are sent after a success', async () => {
   const { receiver, received, delivered, endpoint } = await connect()
   receiver.respond = breakConnection
   for (const child of await Promise.all(Array.from({ length: 20 }, () => build.tenant({ parent_id: tenant }))))
@@ -192,7 +195,7 @@ test('an endpoint that only fails is tried ever more seldom with any number of l
   await until('all lists', () => delivered().length >= 40, 60_000)
 })
 
-test('410 pauses an endpoint, as does a failure of five days', async () => {
+test('an endpoint is paused after the answer 410, and after failures for five days', async () => {
   const gone = await connect()
   gone.receiver.respond = answerWith(410)
   const dead = await connect()
@@ -207,7 +210,7 @@ test('410 pauses an endpoint, as does a failure of five days', async () => {
   expect(delivery).toMatchObject({ type: voucherEvent, tenantId: tenant, status: null, error: 'ECONNRESET' })
 })
 
-test('a redirect is not followed, and an endless body is not read', async () => {
+test('a redirect is not followed, and an endless answer body is not read', async () => {
   const { receiver, received, endpoint, id } = await connect()
   receiver.respond = answerWith(302, { location: receiver.url })
   await build.voucher(tenant)
@@ -225,7 +228,7 @@ test('a redirect is not followed, and an endless body is not read', async () => 
   expect(last).toMatchObject({ status: 200, error: null })
 })
 
-test('after a restore (a new epoch) each list is sent, to be read as a whole, although it was failing', async () => {
+test('after a restore (a new epoch), each list gets an event to read the whole list, even after failures', async () => {
   const { receiver, received, delivered } = await connect()
   receiver.respond = answerWith(500)
   await build.voucher(tenant)

@@ -1,4 +1,7 @@
-/** Of several instances, the one with the lease sends. Another one continues with the windows that were not delivered. */
+/**
+ * Of several instances, the instance with the lease sends. Another instance continues with the windows that were not
+ * delivered.
+ */
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Pool } from '../../src/db/sql.ts'
@@ -14,7 +17,7 @@ import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { answerWith, type Received, startReceiver } from './receiver.ts'
 
-test('a stop of an instance loses no event, repeats none, and counts no slow receiver as failing', async () => {
+test('when an instance stops, no event is lost or repeated, and a slow receiver is not failing', async () => {
   const environment = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_KEY: randomBytes(32).toString('hex') }
   const { build, database, client } = await startService(environment)
   const tenant = await build.tenant()
@@ -26,7 +29,7 @@ test('a stop of an instance loses no event, repeats none, and counts no slow rec
   await until('an event of the first instance', () => receiver.received.length === 1)
 
   await createApp(database, environment)
-  // The try that the stop interrupts gets no answer.
+  // The delivery that the stop interrupts gets no answer.
   receiver.respond = () => null
   await build.voucher(tenant)
   await until('a try', () => receiver.received.length === 2)
@@ -39,9 +42,9 @@ test('a stop of an instance loses no event, repeats none, and counts no slow rec
   const [first, second, third] = receiver.delivered()
   expect(second?.updated_since).toBe(first?.server_time)
   expect(third?.updated_since).toBe(second?.server_time)
-  // Only the other instance repeats it.
+  // Only the other instance repeats the interrupted delivery.
   expect(receiver.received.filter(({ id }) => id === interrupted?.id)).toHaveLength(2)
-  // The interrupted try is not among the tries: it was neither delivered nor failed.
+  // The interrupted delivery is not recorded, because it neither succeeded nor failed.
   const tries = await until('three tries', async () => {
     const listed = await listDeliveries(database.pool, endpoint, 10)
     return listed.length > 2 ? listed : null
@@ -49,7 +52,7 @@ test('a stop of an instance loses no event, repeats none, and counts no slow rec
   expect(tries.map(({ status, error }) => [status, error])).toEqual([1, 2, 3].map(() => [204, null]))
 })
 
-/** Starts the sender of a process, whose receiver always succeeds. */
+/** Starts the sender of a process. All its deliveries succeed. */
 function startSender(pool: Pool) {
   const sent: Pick<Received, 'updated_since' | 'server_time'>[] = []
   const errors: unknown[] = []
@@ -66,7 +69,7 @@ function startSender(pool: Pool) {
   return { sent, errors, feed, sender }
 }
 
-test('a process that lost its lease sends no event, and later begins where its successor ended', async () => {
+test('a process that lost its lease sends no event, and later continues where its successor ended', async () => {
   const database = await createDatabase()
   const { pool, platform, build } = database
   const tenant = await build.tenant()
@@ -82,7 +85,7 @@ test('a process that lost its lease sends no event, and later begins where its s
   const [first] = await until('the first event', () => (stopped.sent.length > 0 ? stopped.sent : null))
 
   await until('its outcome is recorded', async () => (await listDeliveries(pool, id, 1)).length > 0)
-  // The lease ends in the database, while the process does not renew it.
+  // The lease ends in the database before the process renews it.
   await platform`update gateway.webhook_sender set held_until = '-infinity'`
   await successor.sender.hold()
   let batches = 0
@@ -90,7 +93,7 @@ test('a process that lost its lease sends no event, and later begins where its s
   await sell()
   const [second] = await until('the second event', () => (successor.sent.length > 0 ? successor.sent : null))
   expect(second?.updated_since).toBe(first?.server_time)
-  // Lists are sent once a second: each batch of the feed lets the process try.
+  // The feed publishes lists once per second, and the process checks its lease at each batch.
   await until('the stopped process has tried', () => batches > 15)
   expect(stopped.sent).toHaveLength(1)
 

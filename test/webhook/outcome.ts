@@ -1,8 +1,8 @@
-/** Checks of deliveries: the last change of each list was delivered, and the events of a list came in order. */
+/** Checks that the last change of each list was delivered, and that the events of a list arrived in order. */
 import type postgres from '#postgres'
 import type { Received } from './receiver.ts'
 
-/** Returns the events of lists that do not begin where the one before ended. A repeated event does not count. */
+/** Returns the events that do not begin where the previous event of their list ended. Repeated events do not count. */
 export function findReordered(delivered: readonly Received[]): string[] {
   const seen = new Set<string>()
   const ends = new Map<string, string>()
@@ -18,8 +18,8 @@ export function findReordered(delivered: readonly Received[]): string[] {
 }
 
 /**
- * Returns the number of lists with a change that was not delivered to their endpoint, if that can be reached. A list that changed
- * before its tenant came below a granted one does not count: the event of the tenant names it.
+ * Returns the number of lists with a change that was not delivered to a reachable endpoint. A list that changed before
+ * its tenant moved into the scope of the token does not count, because the event of the tenant covers it.
  */
 export async function countWaiting(sql: postgres.ISql): Promise<number> {
   const [row] = await sql<{ waiting: number }[]>`

@@ -12,14 +12,14 @@ export interface Received {
   at: number
   id: string
   timestamp: number
-  /** The secrets by which the signature is valid. */
+  /** The secrets for which the signature is valid. */
   validBy: string[]
   type: string
   tenant_id: number
   updated_since: string | null
   server_time: string
   url: string
-  /** The status with which it was answered; null: without an answer. */
+  /** The status of the answer; null when no answer was sent. */
   status: number | null
 }
 
@@ -30,7 +30,7 @@ export type Respond = (
   request: IncomingMessage,
 ) => number | null | Promise<number | null>
 
-/** Answers each request with a status. */
+/** Returns a function that answers each request with this status. */
 export const answerWith =
   (status: number, headers: OutgoingHttpHeaders = {}): Respond =>
   (_event, response) => {
@@ -38,13 +38,13 @@ export const answerWith =
     return status
   }
 
-/** Closes each connection without an answer. */
+/** Closes the connection without an answer. */
 export const breakConnection: Respond = (_event, response) => {
   response.destroy()
   return null
 }
 
-/** Starts a receiver. `respond` may be replaced at any time; default: 204. */
+/** Starts a receiver. `respond` answers with 204 by default, and may be replaced at any time. */
 export async function startReceiver() {
   const pem = readFileSync(join(import.meta.dirname, 'receiver.pem'))
   const received: Received[] = []
