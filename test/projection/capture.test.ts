@@ -1,4 +1,7 @@
-/** Capture notes each change, and fails no write, in all kinds of sessions, settings and tables: records are as their sources. */
+/**
+ * Capture notes each change and fails no write, in all kinds of sessions, settings and tables, so records equal their
+ * sources.
+ */
 import { randomBytes } from 'node:crypto'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
@@ -23,7 +26,8 @@ type Platform = Awaited<ReturnType<typeof createPlatform>>
 /**
  * Creates a database with three vouchers and their records.
  *
- * @returns the owner of the tables and of the gateway, and two sessions of a login that has rights on the tables only
+ * @returns a session of the owner of the tables and of the gateway, and two sessions of a login with rights on the
+ * tables only
  */
 async function createPlatform() {
   const { address } = await createDatabase()
@@ -43,7 +47,7 @@ async function createPlatform() {
   return { owner, shop: open(login), other: open(login) }
 }
 
-/** Makes the steps, and expects the records to be as the sources. */
+/** Runs the steps, and expects the records to equal the sources. */
 async function expectEqual(owner: Pool): Promise<void> {
   await expectProjected(owner)
   const different = await owner`
@@ -68,7 +72,10 @@ const asApplier = (statements: string) =>
 
 const capture = `call gateway.capture('public.purchased_voucher')`
 
-/** Puts a partitioned table in the place of the vouchers' table, which becomes its first partition; its second has one. */
+/**
+ * Replaces the table of vouchers with a partitioned table. The former table becomes the first partition, and the second
+ * partition is partitioned again.
+ */
 const partition = `
   create sequence voucher_id start 100;
   grant usage on sequence voucher_id to ${login};
@@ -81,14 +88,14 @@ const partition = `
   create table voucher_part_2_1 partition of voucher_part_2 default;
   grant insert, select, update, delete, truncate on purchased_voucher, voucher_part_2, voucher_part_2_1 to ${login}`
 
-/** Partitions the vouchers' table, and inserts a voucher into the innermost partition. */
+/** Partitions the table of vouchers, and inserts a voucher into the innermost partition. */
 async function partitionVouchers({ owner, shop }: Platform): Promise<void> {
   await run(owner, partition, capture)
   await run(shop, `insert into purchased_voucher (id, tenant_id, reference) values (2000, 1, 'G')`)
   await projected(owner)
 }
 
-/** Each writes with success; then the records are as the sources. */
+/** Writers by name. Each write succeeds, and afterwards the records equal the sources. */
 const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
   'an ordinary session': ({ shop }) => run(shop, changes),
   'an applier': ({ owner }) => run(owner, asApplier(changes)),
@@ -249,13 +256,13 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
 
 const findUncaptured = async (sql: Pool) => (await findMissing(sql)).map(describeReason)
 
-test.each(Object.entries(cases))('%s', async (_, write) => {
+test.each(Object.entries(cases))('records equal their sources after: %s', async (_, write) => {
   const platform = await createPlatform()
   await write(platform)
   await expectEqual(platform.owner)
 })
 
-test('a step that began before an inner partition was rewritten leaves its keys: such a table looks empty to it (I7)', async () => {
+test('a step that began before the truncation of an inner partition keeps its records (I7)', async () => {
   const platform = await createPlatform()
   const { owner, other } = platform
   await partitionVouchers(platform)
@@ -277,7 +284,10 @@ const rowsFunction = 'execute function gateway."capture_rows_of_public.purchased
 const rowFunction = 'execute function gateway."capture_row_of_public.purchased_voucher"()'
 const nothing = 'execute function pg_temp.nothing()'
 
-/** Triggers that differ from the triggers of gateway.capture in one way each. Only the owner can create the later ones. */
+/**
+ * Triggers that differ in one way each from the triggers of gateway.capture. Only the owner can create the later
+ * triggers.
+ */
 test.each<[way: string, trigger: string, definition: string, by: 'shop' | 'owner', more?: string]>([
   ['function of rows that are updated', 'capture_updated', `${rowsUpdated} ${nothing}`, 'shop'],
   ['function of rows that are inserted', 'capture_inserted', `insert on purchased_voucher ${nothing}`, 'shop'],
@@ -334,7 +344,7 @@ test('sessions that capture a source at the same time wait for each other', asyn
   await expectEqual(platform)
 })
 
-test('the triggers of the platform fire once for each write, and RETURNING stays true', async () => {
+test('the triggers of the platform fire once per write, and RETURNING returns the stored row', async () => {
   const { owner, shop } = await createPlatform()
   await run(
     owner,
@@ -371,11 +381,11 @@ test.each<[settings: Record<string, string>]>([
   [{ track_counts: 'off' }],
   [{ default_transaction_isolation: 'serializable' }],
   [{ enable_indexscan: 'off', enable_indexonlyscan: 'off', enable_nestloop: 'off' }],
-])('a database to which an administrator gave %j (I10)', async settings => {
+])('capture works in a database with the settings %j (I10)', async settings => {
   const { address, platform, pool } = await createDatabase()
   for (const [name, value] of Object.entries(settings))
     await platform.unsafe(`alter database ${address.database} set ${name} = ${value}`)
-  // Without our pool, which sets the isolation.
+  // These connections are not of the pool of the service, which sets the isolation level.
   const writers = [0, 1].map(() => postgres({ ...address, max: 1, onnotice: () => {} }))
   onTestFinished(() => Promise.all(writers.map(sql => sql.end({ timeout: 1 }))).then(() => {}))
   for (const setting of Object.keys(settings))
@@ -402,7 +412,7 @@ test.each<[settings: Record<string, string>]>([
     await deletePassedNotes(pool)
   }
   await expectEqual(platform)
-  // Scans find what no note names: in small parts, of a table whose rows are in another order than their keys.
+  // Scans in small parts find changes without a note, in a table whose rows and keys have different orders.
   await run(
     platform,
     'update purchased_voucher set id = 5000 - id',

@@ -1,4 +1,4 @@
-/** Differences that capture cannot see are found, and a wrong mapping does not empty the lists. */
+/** Tests that changes without capture are found, and that a wrong mapping does not empty the lists. */
 import { expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
 import { checkFigures, repairFigures } from '../../src/domain/figures/check.ts'
@@ -16,7 +16,7 @@ await platform`
   insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'V-' || n from generate_series(1, ${vouchers}::int) n`
 await projected(pool)
 
-/** Runs the check until it has compared all records. @returns the keys that it finds */
+/** Runs the check until all records are compared. @returns the keys that differ */
 async function checkAll(sql: Sql = pool): Promise<string[]> {
   const found: string[] = []
   const isAtStart = async () =>
@@ -28,7 +28,7 @@ async function checkAll(sql: Sql = pool): Promise<string[]> {
 
 const countRecords = async (sql = pool) => (await sql`select from gateway.voucher`).length
 
-test('the check in the background finds rows that were written while triggers were disabled', async () => {
+test('the background check finds rows that were written while triggers were disabled', async () => {
   await writeUncaptured(platform, async sql => {
     await sql`update purchased_voucher set void = true where id = 7`
     await sql`delete from purchased_voucher where id = 8`
@@ -47,7 +47,7 @@ test('the check in the background finds rows that were written while triggers we
 test.each<[string, () => Promise<unknown>]>([
   ['the check in the background', () => checkAll()],
   ['verify --repair', () => findRecordProblems(pool, true)],
-])('an entry that is not as its record says is found, and written again after %s (I11)', async (_, check) => {
+])('an entry that differs from its record is found, and written again after %s (I11)', async (_, check) => {
   await platform`update gateway.voucher_entry set reference = 'WRONG' where id = 3`
   await platform`delete from gateway.voucher_entry where id = 4`
   const differences = ['3', '4'].map(key => ({ key, columns: [], reason: 'Its entry differs.' }))
@@ -56,7 +56,7 @@ test.each<[string, () => Promise<unknown>]>([
   await expectProjected(pool)
 })
 
-test('a scan of a mapping that lacks most rows stops, until an operator allows it or the mapping is right again (I9)', async () => {
+test('a scan that would remove most records stops until an operator allows it or mends the mapping (I9)', async () => {
   const text = await readSelect(platform, 'voucher')
   const install = async (mapping: string) => {
     await platform`call gateway.install_mapping('voucher', ${mapping}, '{}')`
@@ -78,14 +78,14 @@ test('a scan of a mapping that lacks most rows stops, until an operator allows i
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('few tenants leave until an operator allows more, and all stay when their rows are back', async () => {
+test('few tenants are removed until an operator allows more, and all stay when their rows return', async () => {
   const { pool, platform } = await createDatabase()
   await platform`insert into tenant (name) select 'Shop ' || n from generate_series(1, 20) n`
   await projected(pool)
   const text = await readSelect(platform, 'tenant')
   const lose: [lose: string, shown: number][] = [
     ['truncate tenant cascade', 0],
-    // The rows that are there are shown as they are.
+    // Rows that still exist are shown in their present state.
     ["delete from tenant where id > 5; update tenant set name = 'Renamed' where id = 5", 1],
     [`call gateway.install_mapping('tenant', $$${text} where id < 3$$, '{}')`, 1],
   ]
@@ -100,7 +100,7 @@ test('few tenants leave until an operator allows more, and all stay when their r
     await platform`insert into tenant table former on conflict do nothing`
     await platform`call gateway.install_mapping('tenant', ${text}, '{}')`
     await platform`drop table former`
-    // The time after which steps try again.
+    // Makes the failure old enough for steps to try again.
     await platform`update gateway.scan set failed_at = failed_at - interval '10 seconds'`
     await projected(pool)
     expect((await readStepState(pool)).reasons, what).toEqual([])
@@ -117,7 +117,7 @@ test('few tenants leave until an operator allows more, and all stay when their r
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a column that only a rule reads is named when it is gone, without a write', async () => {
+test('a dropped column that only a rule reads is reported, even without a write', async () => {
   const { pool, platform } = await createDatabase()
   const text = await readSelect(platform, 'voucher')
   await platform.unsafe('create table flag (code integer); create table link (voucher bigint, flag integer)').simple()
@@ -162,7 +162,7 @@ test.each<[what: string, check: (sql: Sql) => Promise<unknown>]>([
   expect(await countRecords(pool)).toBe(0)
 })
 
-test('verify names the types that steps have not compared', async () => {
+test('verify names the types that steps have not yet compared', async () => {
   for (const change of ["select gateway.request_scan('customer', 'It is compared.')", 'truncate customer']) {
     await platform.unsafe(change)
     expect(await findRecordProblems(pool)).toMatchObject([{ record: 'customer', firstKeys: [] }])
@@ -170,7 +170,7 @@ test('verify names the types that steps have not compared', async () => {
   }
 })
 
-test('no request of a scan lets it remove more, even when repeated; a truncation does', async () => {
+test('a scan stops at the limit of removals, even when requested again; a truncation removes all', async () => {
   const { pool, platform } = await createDatabase()
   await platform
     .unsafe(`insert into tenant (name) values ('Old Mill');
@@ -206,7 +206,7 @@ test('a row that cannot be evaluated is found, and the check of other rows conti
   await expectProjected(pool)
 })
 
-test('heads that are not right are found, and corrected with a full pass, because clients may have missed changes', async () => {
+test('wrong list heads are found, and their repair demands a full pass of all clients', async () => {
   const other = await build.tenant()
   await build.product(tenant)
   await projected(pool)

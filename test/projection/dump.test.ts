@@ -1,4 +1,7 @@
-/** Dumps in the forms of docs/maintaining.md. On the packaged server, which has the programs of dumps. */
+/**
+ * Tests dumps in the forms of docs/maintaining.md. The tests use the packaged server, because only its package has
+ * pg_dump and pg_restore.
+ */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -20,7 +23,7 @@ import { findRecordProblems } from '../support/record-problems.ts'
 
 type Address = TestDatabase['address']
 
-/** Runs a program of PostgreSQL. @returns what it prints, and its errors */
+/** Runs a program of PostgreSQL. @returns the output, the status and the errors */
 function call(program: string, { host, port, user }: Address, args: string[], input?: string) {
   const options = { encoding: 'utf8', input, maxBuffer: 1e9 } as const
   const words = ['-h', host, '-p', `${port}`, '-U', user, ...args]
@@ -30,7 +33,7 @@ function call(program: string, { host, port, user }: Address, args: string[], in
 
 const dump = (address: Address, ...options: string[]) => call('pg_dump', address, [...options, address.database]).stdout
 
-/** Restores a plain dump, and continues after errors. @returns the errors */
+/** Restores a plain dump, and continues after each error. @returns the errors */
 const restoreWithErrors = (address: Address, text: string) =>
   call('psql', address, ['-q', address.database], text).errors
 
@@ -50,11 +53,11 @@ const { secret } = await build.token([whole(tenant)])
 await source.platform`delete from purchased_voucher where id = ${deleted}`
 await projected(source.pool)
 const [{ seen }] = await source.pool<[{ seen: string }]>`select max(stamp) as seen from gateway.step`
-// Transactions of the server of the restored databases have lower numbers.
+// Uses up transaction ids, so that the server of the restored databases has lower ids.
 await source.platform.unsafe(
   'do $$ begin for n in 1..20000 loop perform pg_current_xact_id(); commit; end loop; end $$',
 )
-// No step takes this note: it is in the dumps.
+// No step follows this change, so the dumps contain its note.
 await source.platform`update purchased_voucher set product_title = 'Last'`
 const from = source.address
 
@@ -99,19 +102,19 @@ await admin
 
 const readVouchers = (sql: Pool) => sql`select id, reference, product_title from purchased_voucher order by id`
 
-/** The differences between the forms. */
+/** The ways in which a restore can differ from a complete restore. */
 interface Expected {
-  /** False: the service does not detect the restore. */
+  /** False when the service does not detect the restore. */
   isDetected?: boolean
-  /** False: the tokens are lost. */
+  /** False when the tokens are lost. */
   hasTokens?: boolean
-  /** The sources that are not captured, until the service captures them again. */
+  /** The number of sources that are not captured, until the service captures them again. */
   uncaptured?: number
 }
 
 /**
- * Expects a restored database to serve the rows of the source and what is written from now on, and that a copy from before needs
- * a full pass.
+ * Expects that a restored database serves the rows of the source and new changes, and that a copy from before the
+ * restore needs a full pass.
  */
 async function expectServed(address: Address, { isDetected = true, hasTokens = true, uncaptured = 0 }: Expected = {}) {
   const { owner, service } = open(address)
@@ -151,8 +154,8 @@ async function expectServed(address: Address, { isDetected = true, hasTokens = t
   expect((await checkFigures(service)).differences).toEqual([])
 }
 
-/** Tables of which a migrated database has rows. */
-const filled =
+/** The tables in which a migrated database has rows. */
+const filledTables =
   'check_progress definition key_field made_object mapping migration rule sync_state template webhook_sender'.split(' ')
 
 const createOwned = () => createTarget('postgres')
@@ -184,7 +187,7 @@ test.each([
   await expectServed(to)
 })
 
-test('--clean, into the database from which the dump came', async () => {
+test('a --clean dump is restored into its own database, and served', async () => {
   const to = await createMigrated()
   restore(to, dump(from, '--clean', '--if-exists', '--no-owner'))
   const { owner, service } = open(to)
@@ -196,14 +199,14 @@ test('--clean, into the database from which the dump came', async () => {
   await expectServed(to, { isDetected: false })
 })
 
-test('--data-only, into a migrated database', async () => {
+test('a --data-only dump is restored into a migrated database, and served', async () => {
   const to = await createMigrated()
   const errors = restoreWithErrors(to, dump(from, '--data-only'))
-  expect(errors).toEqual(filled.map(table => `duplicate key value violates unique constraint "${table}_pkey"`))
+  expect(errors).toEqual(filledTables.map(table => `duplicate key value violates unique constraint "${table}_pkey"`))
   await expectServed(to, { isDetected: false })
 })
 
-test('-n public, into an empty database', async () => {
+test('a dump of the schema public is restored into an empty database, and served after migrate', async () => {
   const to = await createTarget()
   const errors = restoreWithErrors(to, dump(from, '-n', 'public', '--no-owner'))
   expect([...new Set(errors)].filter(message => !/^trigger "capture_\w+" for table/.test(message))).toEqual([
@@ -212,12 +215,12 @@ test('-n public, into an empty database', async () => {
   ])
   const { owner, service } = open(to)
   await migrate(owner)
-  // Without a step, a full pass would begin at no instant.
+  // A full pass needs a step from which it can begin.
   await projected(service)
   await expectServed(to, unnoticed)
 })
 
-test('the fill of a database that was dumped during its first fill begins again, and loses no change', async () => {
+test('after a dump during the first fill, a restored database repeats the fill and loses no change', async () => {
   const { address, owner: filling } = await createEmptyDatabase()
   await migrate(filling)
   await filling`insert into tenant (id, name) values (1, 'Shop')`
@@ -239,7 +242,7 @@ test('the fill of a database that was dumped during its first fill begins again,
   expect(await findRecordProblems(service)).toEqual([])
 })
 
-test('the steps of a restored database that no service had used end', async () => {
+test('the first fill of a restored database ends when no service had used it before the dump', async () => {
   const { address, owner: unused } = await createEmptyDatabase()
   await migrate(unused)
   const to = await createTarget()
@@ -251,12 +254,12 @@ test('the steps of a restored database that no service had used end', async () =
   expect(await readStepState(service)).toMatchObject({ waiting: 0 })
 })
 
-test('a server without the role of the service: each privilege is refused', () => {
+test('a restore on a server without the roles of the service reports only the missing roles', () => {
   const missing = ['voucher_gateway', 'voucher_gateway_reader'].map(role => `role "${role}" does not exist`)
   expect([...new Set(withoutRole)].sort()).toEqual(missing)
 })
 
-test('--no-privileges: the service has no rights, and migrate does not give them again', async () => {
+test('after a restore with --no-privileges, the service has no rights, and migrate does not grant them', async () => {
   const to = await createTarget()
   restore(to, dump(from, '--no-owner', '--no-privileges'))
   expect(await run(['migrate'], { DATABASE_URL: addressUrl(to) })).toMatchObject({ code: 0 })

@@ -1,4 +1,7 @@
-/** Rows that are made to stop the steps delay no record of another tenant, are named, and leave nothing behind when they are mended. */
+/**
+ * Rows that try to stop the steps do not delay records of other tenants, are reported, and leave nothing behind after
+ * their repair.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { migrate } from '../../src/db/migration/migrate.ts'
@@ -10,18 +13,21 @@ import { afterFile } from '../support/cleanups.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
-/** With HOSTILE=long, sizes are the sizes of an attack; otherwise the file ends soon. */
+/** With HOSTILE=long, the sizes are those of an attack; otherwise the sizes are small, and the tests are quick. */
 const isLong = process.env.HOSTILE === 'long'
 const large = isLong ? 86_000_000 : 3_000_000
 const deep = isLong ? 1500 : 200
 const many = isLong ? 3_000_000 : 30_000
 
-/** The time after which a change of another tenant must be a record, in milliseconds. A busy machine needs most of it. */
+/**
+ * The maximum time until a change of another tenant is in its record, in milliseconds. A busy machine needs most of
+ * this time.
+ */
 const limit = 20_000
 
 type Case = [name: string, attack: string, mend: string, reason?: RegExp]
 
-/** Makes steps all the time, as the service does: a step that fails is made again. */
+/** Runs steps all the time, as the service does, and continues after a failed step. */
 function keepMakingSteps(pool: Pool): void {
   const closing = new AbortController()
   const makeSteps = createSteps(pool, closing.signal)
@@ -40,12 +46,12 @@ let sold = 0
  * Runs the statements of a hostile tenant, and then the statements that mend its rows.
  *
  * @param sell returns a statement that adds a voucher of another tenant
- * @param reason a part of the reason for which keys are rejected; absent: none is, or the row is shown
+ * @param of the name, the attack, the repair, and a pattern of the reason if the key must be rejected
  */
 async function expectHarmless(pool: Pool, owner: Pool, sell: (reference: string) => string, of: Case): Promise<void> {
   const [name, attack, mend, reason] = of
   await owner.unsafe(attack).simple()
-  // In the step that takes the rows, or in later steps.
+  // The rows may fail in the step that reads them or in later steps.
   for (let n = 0; n < (isLong ? 3 : 1); n++) {
     const reference = `WELL-${++sold}`
     await owner.unsafe(sell(reference))
@@ -65,23 +71,23 @@ async function expectHarmless(pool: Pool, owner: Pool, sell: (reference: string)
 
 const text = (length: number) => `repeat('Ж', ${length})`
 
-/** Returns statements that insert a row with a value, and delete it. */
+/** Returns a statement that inserts a row with this value, and one that deletes the row. */
 type Insert = (column: string, value: string) => [attack: string, mend: string]
 
-/** @param required the columns that a row needs, with their values */
-const inserting =
+/** @param required the values of the columns that a row must have */
+const createInsert =
   (table: string, required: Record<string, string>): Insert =>
   (column, value) => {
     const row = { id: '900', ...required, [column]: value }
     const attack = `insert into ${table} (${Object.keys(row)}) values (${Object.values(row)})`
     return [attack, `delete from ${table} where id = 900`]
   }
-const voucher = inserting('purchased_voucher', { tenant_id: '1', reference: `'R'`, currency: `'GBP'` })
-const product = inserting('product', { tenant_id: '1', slug: `'s'`, title: `'t'`, currency: `'GBP'` })
-const customer = inserting('customer', { tenant_id: '1', marketing_opted: 'true' })
-const tenant = inserting('tenant', { name: `'T'` })
+const voucher = createInsert('purchased_voucher', { tenant_id: '1', reference: `'R'`, currency: `'GBP'` })
+const product = createInsert('product', { tenant_id: '1', slug: `'s'`, title: `'t'`, currency: `'GBP'` })
+const customer = createInsert('customer', { tenant_id: '1', marketing_opted: 'true' })
+const tenant = createInsert('tenant', { name: `'T'` })
 
-/** Values that are longer than their columns may be. */
+/** Values that are longer than their columns allow. */
 const long: [Insert, column: string, value: string][] = [
   [voucher, 'reference', text(256)],
   [voucher, 'qr_token', text(100_000)],
@@ -97,7 +103,7 @@ const long: [Insert, column: string, value: string][] = [
   [tenant, 'name', text(large)],
 ]
 
-/** Values beyond what v1 shows. */
+/** Values that v1 cannot show. */
 const extreme: [Insert, column: string, value: string][] = [
   [voucher, 'initial_balance', `'NaN'`],
   [voucher, 'initial_balance', `'infinity'`],
@@ -117,7 +123,7 @@ const named =
 
 const chain = (length: number, first = 1000) =>
   `insert into tenant (id, name, parent_id) select ${first} + n, 'Deep', nullif(${first - 1} + n, ${first}) from generate_series(1, ${length}) n`
-/** More than half of the tenants leave. */
+/** Deletes more than half of the tenants, which an operator has to allow. */
 const endChain = `
   select gateway.request_scan('tenant', 'It is compared.'); call gateway.allow_removals('tenant');
   update tenant set parent_id = null where id = 1001; delete from tenant where id > 1000`
@@ -161,7 +167,10 @@ const plain: Case[] = [
   ['requests of a scan without end', repeatedly(`perform gateway.request_scan('tenant', 'Again.')`), 'select'],
 ]
 
-/** A card, whose key is a text. The mapping runs `bad.act(does)`, and rules read columns of any length. */
+/**
+ * Inserts a card, whose key is a text. The mapping calls `bad.act(does)`, and rules read columns without a limit of
+ * length.
+ */
 const card: Insert = (column, value) => [
   `insert into bad.card (no, shop, code, ${column}) values ('900', 'one', '900', ${value})`,
   `delete from bad.card where no = '900'`,
@@ -171,7 +180,7 @@ const key = (value: string): [string, string] => [
   `insert into bad.card (no, shop, code) values (${value}, 'one', 'K')`,
   `delete from bad.card where code = 'K'`,
 ]
-/** Text of 5,120 characters that cannot be compressed. */
+/** A text of 5,120 characters that PostgreSQL cannot compress. */
 const hash = `(select string_agg(md5(n::text), '') from generate_series(1, 160) n)`
 
 const adopted: Case[] = [

@@ -1,4 +1,4 @@
-/** Steps lose no change: in the first fill, with a clock that was set back, a full disk, a time limit. */
+/** Steps lose no change during the first fill, after a clock is set back, on a full disk, and after a time limit. */
 import { expect, onTestFinished, test } from 'vitest'
 import { migrate } from '../../src/db/migration/migrate.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
@@ -19,8 +19,8 @@ let changes = 0
 const change = (sql: typeof platform, id = voucher) =>
   sql`update purchased_voucher set product_title = ${`Title ${++changes}`} where id = ${id}`
 
-/** Makes the last step twenty seconds old. */
-const stopSteps = () => platform`
+/** Makes the last step appear twenty seconds old. */
+const ageLastStep = () => platform`
   update gateway.step set stamp = stamp - last + clock_timestamp() - interval '20 seconds' from (select max(stamp) as last from gateway.step) one`
 
 test('a step gives later stamps when the clock was set back (I4)', async () => {
@@ -39,10 +39,10 @@ test('a step gives later stamps when the clock was set back (I4)', async () => {
   expect(later).toHaveLength(3)
 })
 
-test('an idle instance moves the last stamp, unless another step is made or a change waits (I1, I4)', async () => {
+test('an idle instance renews the last stamp, unless another step runs or a change waits (I1, I4)', async () => {
   const makeSteps = createSteps(pool, new AbortController().signal)
   const secondsSinceStep = async () => (await readStepState(pool)).secondsSinceStep
-  await stopSteps()
+  await ageLastStep()
   await platform.begin(async session => {
     await session`lock table gateway.step_lock in exclusive mode`
     expect(await makeSteps()).toBe(1000)
@@ -50,7 +50,7 @@ test('an idle instance moves the last stamp, unless another step is made or a ch
   })
   await makeSteps()
   expect(await secondsSinceStep()).toBeLessThan(10)
-  await stopSteps()
+  await ageLastStep()
   await change(platform)
   const [row] = await pool<[{ isQuiet: boolean }]>`select gateway.make_quiet_step() as "isQuiet"`
   expect(row.isQuiet).toBe(false)
@@ -59,7 +59,7 @@ test('an idle instance moves the last stamp, unless another step is made or a ch
   expect(await secondsSinceStep()).toBeLessThan(10)
 })
 
-test('a step that finds the disk full rejects no key (I9)', async () => {
+test('a step that fails because the disk is full rejects no key (I9)', async () => {
   await change(platform)
   await platform.unsafe(`
     create function fill_disk() returns trigger language plpgsql as
@@ -80,11 +80,11 @@ test('after a step that exceeds the time limit, steps take fewer keys, and lose 
     create trigger wait_for_disk after insert on gateway.voucher referencing new table as written
       for each statement execute function wait_for_disk()`)
   const venue = await build.tenant()
-  // More than a step takes.
+  // More rows than one step processes.
   await platform`
     insert into purchased_voucher (tenant_id, reference) select ${venue}, 'SLOW-' || n from generate_series(1, 1200) n`
   const steps = createSteps(service, new AbortController().signal)
-  // A step that fails is repeated.
+  // `createSteps` repeats a failed step at the next call.
   const makeSteps = () => steps().catch(() => {})
   await makeSteps()
   await change(platform)
@@ -100,8 +100,8 @@ test('after a step that exceeds the time limit, steps take fewer keys, and lose 
   await platform`drop function wait_for_disk cascade`
 })
 
-test('steps that are ten seconds late are named, with the session that holds a lock of a table of steps', async () => {
-  await stopSteps()
+test('steps that are ten seconds late are reported, with the session that locks a table of steps', async () => {
+  await ageLastStep()
   const message = expect.stringMatching(/^No step was made for 2\d s, .*: no instance makes steps\.$/)
   expect((await readStepState(pool)).reasons).toMatchObject([{ code: 'STEPS_LATE', message }])
   await platform.begin(async session => {
@@ -124,7 +124,7 @@ test('a failed step is repeated with fewer keys, until the failing key is reject
   onTestFinished(async () => void (await platform`drop function fail_path cascade`))
   const makeSteps = createSteps(pool, new AbortController().signal)
   await expect(makeSteps()).rejects.toThrow('hostile')
-  await stopSteps()
+  await ageLastStep()
   expect((await readStepState(pool)).reasons).toMatchObject([
     { code: 'STEPS_LATE', message: expect.stringMatching(/: since \S+ steps fail: hostile "…" \(P0001\)\.$/) },
   ])
@@ -170,7 +170,7 @@ test('the fill is complete after interruptions, and after writes between its ste
   expect(await readStepState(pool)).toMatchObject({ secondsSinceStep: expect.any(Number), waiting: 0, rejected: 0 })
 })
 
-test('the fill waits for a mapping that does not fit its source, and names it', async () => {
+test('the fill waits while a mapping does not fit its source, and reports the mapping', async () => {
   const { owner } = await createEmptyDatabase()
   await migrate(owner)
   await owner`alter table purchased_voucher rename reference to number`

@@ -1,6 +1,6 @@
 /**
- * Logins that attack the owner of the gateway with what they may create or were given, on a platform that lets them. Code of others
- * that a mapping evaluates runs as voucher_gateway_reader, which may only read the sources.
+ * Logins of the platform attack the owner of the gateway with objects that they may create and rights that they have.
+ * Code of other owners that a mapping calls runs as voucher_gateway_reader, which may only read the sources.
  */
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ import { projected } from '../support/projected.ts'
 const { templateDatabase, ...server } = inject('server')
 const admin = connect({ ...server, database: 'postgres' }, { max: 1, statementTimeoutMs: 60_000 })
 const suffix = randomBytes(4).toString('hex')
-/** As deploy/roles.sql has them, and the login of the platform's application. */
+/** The owner and the login of the service, as in deploy/roles.sql, and the login of the platform's application. */
 const [owner, login, shop] = ['owner', 'login', 'shop'].map(name => `${name}_${suffix}`) as [string, string, string]
 await execute(
   admin,
@@ -39,7 +39,7 @@ function execute(sql: Pool, ...statements: string[]) {
   return sql.unsafe(statements.join(';\n')).simple()
 }
 
-/** Creates a database of the owner, in whose schema `public` everybody may create objects, as before PostgreSQL 15. */
+/** Creates a database of the owner. All roles may create objects in its schema `public`, as before PostgreSQL 15. */
 async function createPlatform(...statements: string[]) {
   const database = `rights_${randomBytes(4).toString('hex')}`
   await admin.unsafe(`create database ${database} owner ${owner}`)
@@ -65,14 +65,17 @@ const migrated = async (...statements: string[]) => {
 
 type Reason = { code: string; message: string }
 
-/** Returns the reasons that doctor names. No service runs, so it makes a step first: one that is late would be a problem. */
+/**
+ * Returns the reasons that doctor reports. As no service runs, a step runs first; otherwise doctor would report late
+ * steps.
+ */
 async function diagnose({ as: sql, serviceEnvironment }: Awaited<ReturnType<typeof createPlatform>>) {
   await makeStep(sql)
   const { checks } = JSON.parse(await succeed(['doctor', '--json'], serviceEnvironment))
   return (checks as { reasons: Reason[] }[]).flatMap(({ reasons }) => reasons)
 }
 
-/** Functions that fit arguments of ours better than PostgreSQL's, and operators of our types. */
+/** Functions that match the arguments of calls of the gateway better than the functions of PostgreSQL do. */
 const traps = [
   'array_to_json(text[]) returns json',
   'array_to_string(text[], text) returns text',
@@ -91,7 +94,7 @@ const traps = [
   end $$`,
 )
 
-/** They need the types of the gateway. */
+/** Operators for the types of the gateway, which must exist first. */
 const operators = ['gateway.record_type', 'gateway.figure_kind', 'gateway.figure_grain'].flatMap(type =>
   ['=', '<>', '<'].map(
     (name, index) => `
@@ -103,14 +106,14 @@ const operators = ['gateway.record_type', 'gateway.figure_kind', 'gateway.figure
   ),
 )
 
-test('what a login makes in the schema public runs in no command, step or request (I10)', async () => {
+test('objects that a login creates in the schema public run in no command, step or request (I10)', async () => {
   const platform = await createPlatform('create table public.ran (login text)', 'grant insert on public.ran to public')
   const { as: sql, environment, serviceEnvironment } = platform
   const intruder = platform.open(shop)
   await execute(intruder, ...traps)
   await succeed(['migrate'], environment)
   await execute(intruder, ...operators)
-  // The traps work where a session has a path to them.
+  // The traps run in a session whose search path leads to them.
   await sql`select array_to_json('{a}'::text[]), 'voucher'::gateway.record_type = 'voucher'::gateway.record_type`
   expect(await sql`delete from public.ran returning login`).toEqual([{ login: owner }, { login: owner }])
 
@@ -133,12 +136,12 @@ test('what a login makes in the schema public runs in no command, step or reques
   }
   await service.stop('SIGTERM')
   for (const command of ['verify', 'verify --repair', 'migrate --check']) {
-    // A step that is late would be a problem.
+    // Without a step, the command would report late steps.
     await makeStep(sql)
     await succeed(command.split(' '), environment)
   }
   expect(await diagnose(platform)).toContainEqual(expect.objectContaining({ code: 'SCHEMA_OPEN' }))
-  // The service's login repairs capture as the owner, with a path of its own.
+  // The login of the service repairs the capture with the rights of the owner and a fixed search path.
   await sql`drop trigger capture_row on public.tenant`
   const session = platform.open(login)
   await execute(
@@ -151,7 +154,7 @@ test('what a login makes in the schema public runs in no command, step or reques
   await expect(execute(session, `call gateway.capture('public.tenant')`)).rejects.toMatchObject({ code: '42501' })
   expect(await session`select gateway.repair_capture() as source`).toEqual([{ source: 'public.tenant' }])
   expect(await sql`select trigger from gateway.find_uncaptured()`).toEqual([])
-  // A step and a function that an operator runs in psql, with the usual path.
+  // An operator runs a step and functions in psql, with the usual search path.
   const psql = platform.open(owner)
   await execute(psql, 'set search_path = public, pg_catalog', `call gateway.capture('public.tenant')`)
   await execute(psql, 'select gateway.require_full_pass()', 'call gateway.revoke_from_others()')
@@ -159,7 +162,7 @@ test('what a login makes in the schema public runs in no command, step or reques
   expect(await sql`select * from public.ran`).toEqual([])
 })
 
-test('the service captures no table again that the owner of the gateway may not alter: the reason stays, and requests are answered', async () => {
+test('a table that the owner of the gateway may not alter stays uncaptured, and requests are answered', async () => {
   const { as: sql, serviceEnvironment, open } = await migrated()
   await sql`grant select, trigger on public.variant, public.product to ${sql(owner)}`
   await execute(open(server.user), `alter table public.product owner to ${shop}`)
@@ -176,7 +179,7 @@ test('the service captures no table again that the owner of the gateway may not 
   await service.stop('SIGTERM')
 })
 
-test('default privileges of the owner give no login a right, and doctor names rights that were granted later', async () => {
+test('default privileges of the owner give no login a right, and doctor reports later grants', async () => {
   const platform = await migrated(
     ...['tables', 'sequences', 'functions', 'types'].map(
       kind => `alter default privileges grant all on ${kind} to ${shop}`,
@@ -201,7 +204,7 @@ test('default privileges of the owner give no login a right, and doctor names ri
   ]) {
     await expect(execute(attacker, attempt)).rejects.toMatchObject({ code: '42501' })
   }
-  // What capture creates again, and what it creates for a table that became a source.
+  // Lets capture create a dropped function again, and create functions for a new source.
   await execute(
     sql,
     'drop function gateway."capture_row_of_public.tenant" cascade',
@@ -242,7 +245,7 @@ await execute(
 )
 await migrate(gateway)
 
-/** The statements that the code of another owner tries, with PostgreSQL's refusals. */
+/** The statements that the code of another owner tries, and the errors of PostgreSQL. */
 const attacks: [statement: string, refusal: RegExp][] = [
   ['delete from gateway.audit_entry', /permission denied|read-only/],
   ['select * from gateway.token', /permission denied/],
@@ -257,7 +260,7 @@ const attacks: [statement: string, refusal: RegExp][] = [
   ['reset role', /within security-definer function/],
   [`set session authorization ${owner}`, /within security-definer function/],
   ['set transaction_read_only = off', /read-write mode inside a read-only/],
-  // These are not refused, but nothing of them stays.
+  // PostgreSQL allows these statements, but none of them has a lasting effect.
   ['set search_path = theirs, pg_catalog', /^done$/],
   ["set timezone = 'Asia/Tokyo'", /^done$/],
   ['listen noise', /^done$/],
@@ -301,9 +304,9 @@ await attacker
   .simple()
 
 /**
- * Expects the words of an attack to be the words of refusals, and the session to be as before.
+ * Expects that PostgreSQL has refused each statement of an attack, and that the session is unchanged.
  *
- * @param isParsed true: the attack ran while a query was parsed, so writes are not refused, but undone
+ * @param isParsed true when the attack ran while a query was parsed: then writes are not refused, but rolled back
  */
 async function expectNothing(said: string, session = service, isParsed = false) {
   const { user: who, ...results } = JSON.parse(said)
@@ -324,7 +327,7 @@ async function expectNothing(said: string, session = service, isParsed = false) 
   expect(await attacker`select who from theirs.seen`).toEqual([])
 }
 
-/** Writes a mapping whose vouchers have this title. @param rules of vouchers, by tables */
+/** Writes a mapping whose vouchers have this title. @param rules the rules of vouchers, by source table */
 function write(title: string, rules: Record<string, string> = {}, more = ''): string {
   const folder = createDirectory()
   const files = {
@@ -397,7 +400,7 @@ test('a rule runs as the reader', async () => {
   await expectNothing(affected!.said, gateway)
 })
 
-test('a constant whose domain is checked by the parser is refused, after it ran as the reader', async () => {
+test('a constant whose domain is checked by the parser is refused, after the check ran as the reader', async () => {
   const folder = write(`('{A}'::theirs.code[])[1]`)
   const [found] = (await checkMapping(gateway, folder)).findings.filter(({ level }) => level === 'error')
   await expectNothing(found!.problem, gateway, true)
@@ -409,7 +412,7 @@ test('a constant whose domain is checked by the parser is refused, after it ran 
   )
 })
 
-test('the reader may read what the mappings name, and nothing else; it owns the functions that read, and creates nothing (I10)', async () => {
+test('the reader may read only the sources of mappings, and may create no objects (I10)', async () => {
   await migrate(gateway, { adopted: readMappings(write(`'x'`)) })
   const readable = await gateway`
     select relname from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -439,7 +442,7 @@ test('the reader may read what the mappings name, and nothing else; it owns the 
   expect(rights).toEqual({ creates: false, owns: false, inherits: false, powers: false })
 })
 
-test('functions of another owner, as a restore has them, evaluate nothing; migrate gives them to the reader again', async () => {
+test('reading functions of another owner, as after a restore, run only after migrate', async () => {
   await migrate(gateway, { adopted: readMappings(write('theirs.run()')) })
   await projected(service)
   await gateway.unsafe(`alter function gateway.read_voucher(text[]) owner to ${owner}`)
@@ -454,7 +457,7 @@ test('functions of another owner, as a restore has them, evaluate nothing; migra
   await expectNothing(await readTitle())
 })
 
-test('names are looked up in the path that adopt names, and in no other', async () => {
+test('names in a mapping are resolved only in the search path that adopt was given', async () => {
   await gateway.unsafe(`create schema shop; create table shop.sold (id integer primary key, code text); insert into shop.sold values (1, 'A');
     create schema hostile; create function hostile.lower(text) returns text language sql return 'hostile'`)
   const folder = write(`'x'`)

@@ -1,6 +1,6 @@
 /**
- * Steps write the records that differ from what the mapping gives for the sources, each with a stamp of its own, and the head of a
- * list, which is the stamp of its last change (I12).
+ * Steps write records that differ from the result of their mapping, each with a separate stamp, and the head of each
+ * list, which is the stamp of the last change of the list (I12).
  */
 import { expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
@@ -18,7 +18,10 @@ const project = async () => {
   while (await makeStep(pool, 5000)) {}
 }
 
-/** Runs a change and its steps. @returns the records and removals with later stamps, as `voucher 7`, and the lists with later heads */
+/**
+ * Runs a change and the following steps. @returns the records and removals with new stamps, such as `voucher 7`, and
+ * the lists with new heads
+ */
 async function changedBy(change: string): Promise<{ records: string[]; lists: string[] }> {
   await project()
   const [{ stamp }] = await platform<[{ stamp: string }]>`select max(stamp)::text as stamp from gateway.step`
@@ -40,7 +43,7 @@ async function changedBy(change: string): Promise<{ records: string[]; lists: st
   }
 }
 
-/** Columns that a row of the catalogue must have. */
+/** The columns that each row of the catalogue must have. */
 const named = { slug: 'slug', title: 'Title' }
 
 const tenant = await build.tenant({ name: 'Old Mill' })
@@ -92,7 +95,7 @@ test.each<[what: string, change: string, records: string[], lists: string[]]>([
     ['north tenant', 'region tenant', 'shop tenant'],
   ],
   [
-    // The list of the deleted tenant moves too: a token may name only this tenant.
+    // The list of the deleted tenant gets a new head too, because a token may include only this tenant.
     'a tenant that is deleted',
     `delete from tenant where id = ${shop}`,
     [`deleted tenant ${shop} of ${south}`, `deleted tenant ${shop} of ${region}`],
@@ -105,14 +108,14 @@ test.each<[what: string, change: string, records: string[], lists: string[]]>([
   expect(kept).toEqual({ email: null, full_name: null, opted: false })
 })
 
-test('heads are right after a step in parts, and after a step that evaluates nothing new', async () => {
+test('list heads are right after steps with parts of the changes, and after a scan without changes', async () => {
   for (let n = 0; n < 20; n++) await build.voucher(n % 2 ? tenant : other)
   while (await makeNextStep(pool, 3)) expect((await checkFigures(pool)).differences).toEqual([])
   await platform`select gateway.request_scan('voucher', 'A test compares all.')`
   expect(await changedBy('select')).toEqual({ records: [], lists: [] })
 })
 
-test('a mapping that did not fit during an upgrade is prepared when it fits: its writer is the new one', async () => {
+test('a mapping that did not fit during an upgrade gets the new writer function when it fits again', async () => {
   const voucher = await build.voucher(tenant)
   await project()
   const [{ writer }] = await platform<[{ writer: string }]>`
@@ -127,7 +130,7 @@ test('a mapping that did not fit during an upgrade is prepared when it fits: its
   expect((await changedBy(change)).lists).toEqual(['mill voucher'])
 })
 
-test('a product moves with its variants and categories, and a write that changes nothing moves no record', async () => {
+test('a product gets a new stamp with its variants and categories, but not when a write changes nothing', async () => {
   const [one, two] = [await build.product(tenant), await build.product(tenant)]
   const part = await build.variant(one)
   const category = await build.category(tenant, [one, two])
@@ -154,7 +157,7 @@ test('a product moves with its variants and categories, and a write that changes
   }
 })
 
-test('a transaction that overlaps steps is written by a step after its commit (I2)', async () => {
+test('changes of a transaction that overlaps steps are written by a step after its commit (I2)', async () => {
   const ids: number[] = []
   const add = async (sql: Sql, reference: string) => {
     const [row] = await sql<[{ id: number }]>`
@@ -185,7 +188,7 @@ test('a transaction that overlaps steps is written by a step after its commit (I
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a row that breaks a rule is rejected with the reason, and its former record stays until it is mended (I9)', async () => {
+test('a row that breaks a rule is rejected with the reason, and its record stays until the repair (I9)', async () => {
   const id = await build.voucher(tenant, { reference: 'WELL' })
   await project()
   await platform`update purchased_voucher set date_valid_end = 'infinity', reference = 'ILL' where id = ${id}`
@@ -197,7 +200,7 @@ test('a row that breaks a rule is rejected with the reason, and its former recor
   expect(records).toEqual([`voucher ${id}`])
 })
 
-test('a rejected row leaves the list of a tenant that it no longer names, and the signups without consent', async () => {
+test('a rejected row leaves the list of its former tenant, and the signups when the consent is withdrawn', async () => {
   const shown = await build.product(tenant)
   await platform`alter table purchased_voucher alter column reference drop not null, alter column tenant_id drop not null`
   const [size, moved] = [await build.variant(product), await build.product(tenant)]
@@ -289,7 +292,7 @@ test('each column that a rule compares has a comment for authors of mappings', a
   expect(compared.filter(column => !described.some(({ path }) => path === column))).toEqual([])
 })
 
-test('a small transaction overtakes a large one', async () => {
+test('a small transaction is written before a large, older one is complete', async () => {
   await project()
   await platform`
     insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'LOAD-' || place from generate_series(1, 900) place`
@@ -298,7 +301,7 @@ test('a small transaction overtakes a large one', async () => {
   await platform`update gateway.step set behind_since = behind_since - interval '1 minute'`
   expect(await platform`select id from gateway.voucher where id = ${small}`).toHaveLength(1)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(299)
-  // New transactions get three quarters of a step, before the keys that wait.
+  // New transactions get three quarters of a step; the waiting keys get the rest.
   const sell = () => platform`
     insert into purchased_voucher (tenant_id, reference) values (${tenant}, 'SMALL-' || gen_random_uuid())`
   await Promise.all(Array.from({ length: 400 }, sell))
@@ -314,7 +317,7 @@ test('a small transaction overtakes a large one', async () => {
   expect((await readStepState(pool)).secondsBehind).toBe(0)
 })
 
-test('records of a large transaction come after the records that they refer to (I5)', async () => {
+test('records of a large transaction are written after the records that they refer to (I5)', async () => {
   const id = 777_777
   await writeUncaptured(platform, async sql => {
     await sql`alter table purchased_voucher enable always trigger capture_inserted`
@@ -328,7 +331,7 @@ test('records of a large transaction come after the records that they refer to (
   expect(await platform`select from gateway.voucher where tenant_id = ${id}`).toHaveLength(500)
 })
 
-test('a key that was noted many times takes one place of a step', async () => {
+test('a key with several notes counts once in a step', async () => {
   const [often, once] = [await build.voucher(tenant), await build.voucher(tenant)]
   await project()
   for (const code of ['A', 'B', 'C'])
@@ -341,7 +344,7 @@ test('a key that was noted many times takes one place of a step', async () => {
   ])
 })
 
-test('a step holds no lock of a source, or of a partition, that it has read', async () => {
+test('a step holds no lock of a source or partition after it has read it', async () => {
   const text = await readSelect(platform, 'voucher')
   await platform
     .unsafe(`create table flag (code integer primary key) partition by range (code);
@@ -380,7 +383,7 @@ test('a locked table delays only its own records (I3, I9)', async () => {
   expect(await platform`select id from gateway.voucher where id = ${id}`).toHaveLength(1)
 })
 
-test('two instances: one makes a step at a time (I1)', async () => {
+test('of two instances, only one runs a step at a time (I1)', async () => {
   await platform.begin(async sql => {
     await sql`lock table gateway.step_lock in exclusive mode`
     await expect(makeStep(pool, 10)).rejects.toMatchObject({ code: '55P03' })
@@ -388,7 +391,7 @@ test('two instances: one makes a step at a time (I1)', async () => {
   expect(await makeStep(pool, 10)).toBeNull()
 })
 
-test('a renamed column fails no write: the mapping that does not fit is named, and recovers (I9)', async () => {
+test('a renamed column fails no write; its mapping is reported, and recovers (I9)', async () => {
   await project()
   await platform`alter table purchased_voucher rename column reference to number`
   await platform`update purchased_voucher set current_balance = 1, currency = 'GBP'`
@@ -407,7 +410,7 @@ test('a renamed column fails no write: the mapping that does not fit is named, a
 })
 
 test('a scan ends although the same rows keep changing', async () => {
-  // A scan reads all vouchers, a few with each step: the vouchers of the tests above would make it long.
+  // This test has its own database, because a scan of the vouchers of the other tests would take long.
   const { pool, platform } = await createDatabase()
   await platform`insert into tenant (id, name) values (1, 'Old Mill')`
   const vouchers = await platform<{ id: number }[]>`
@@ -423,7 +426,7 @@ test('a scan ends although the same rows keep changing', async () => {
   await expectProjected(pool)
 })
 
-test('no step has a later stamp than what it shows: it shows all that was committed before (I4, R34)', async () => {
+test('a step shows every change that was committed before its stamp (I4, R34)', async () => {
   const { pool, platform } = await createDatabase()
   const [shop] = await platform<[{ id: number }]>`insert into tenant (name) values ('Shop') returning id`
   await platform`create table public.written (xid xid8, committed_at timestamptz)`

@@ -1,4 +1,4 @@
-/** When a mapping or a rule fails at a row, or its source is missing, only its type stops, until that is corrected. */
+/** When a mapping or a rule fails for a row, or its source is missing, only its record type stops until the repair. */
 import { beforeEach, expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
 import { checkSomeRecords, findRecordProblems } from '../../src/projection/check.ts'
@@ -20,7 +20,7 @@ const text = await readSelect(platform, 'voucher')
 const setSlug = (sql: Sql, slug: string) =>
   sql`update purchased_voucher set product_slug = ${slug} where id = ${voucher}`
 
-/** Makes steps try again to read a source. */
+/** Lets steps try to read a failed source again. */
 const retry = async () => {
   await platform`update gateway.scan set failed_at = failed_at - interval '10 seconds'`
   await projected(pool)
@@ -34,7 +34,7 @@ beforeEach(async () => {
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a scan that meets a failing row names its type, and ends when the row is mended', async () => {
+test('a scan that reads a failing row reports its record type, and ends when the row is repaired', async () => {
   await setSlug(platform, 'seven')
   await platform`select gateway.request_scan('voucher', 'It is compared.')`
   const other = await build.product(tenant)
@@ -81,7 +81,7 @@ test('a rule that fails makes steps compare all records of its type, and delays 
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a mapping that fits again, but fails for a row, delays no other type', async () => {
+test('a mapping that fits again but fails for a row delays no other type', async () => {
   await platform`create table flag as select '1' as code`
   const rules = { flag: 'select id::text from public.purchased_voucher, changed where changed.code is not null' }
   const mapping = `
@@ -143,7 +143,7 @@ test.each([
     await expect.poll(readReasons).toEqual([{ code: 'SOURCE_MISSING', level: 'error', message, action }])
 
     await platform.unsafe(`alter table spare.${table} set schema public`)
-    // A table that was created again has no triggers: the service captures it.
+    // A table that was moved back has no capture: the service captures the table again.
     await expect.poll(readReasons, { timeout: 20_000 }).toEqual([])
     await expectProjected(pool)
   }
