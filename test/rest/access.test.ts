@@ -35,7 +35,7 @@ describe.each(operations)('$name', operation => {
     options: Parameters<typeof perform>[4] = {},
   ) => perform(client, operation, where, { ...bearer(secret), ...headers }, options)
 
-  test('returns the same 401 for every invalid token, with any other error', async () => {
+  test('returns the same 401 for every invalid token, whatever else is wrong with the request', async () => {
     const seen = new Set<string>()
     for (const [form, authorization] of Object.entries(badAuthorizations)) {
       for (const accept of ['application/json', 'text/html']) {
@@ -50,12 +50,12 @@ describe.each(operations)('$name', operation => {
     expect([...seen][0]).not.toContain('ratelimit')
   })
 
-  test('accepts the scheme in any case', async () => {
+  test('accepts the authorization scheme in upper or lower case', async () => {
     expect((await ask({ authorization: `bearer ${secret}` })).status).toBe(200)
     expect((await ask({ authorization: `BEARER  ${secret}` })).status).toBe(200)
   })
 
-  test('rejects a token without one of the permissions, even with all others', async () => {
+  test('rejects a token that lacks one of the permissions, even with all others', async () => {
     for (const missing of permissions) {
       const lacking = await build.token([tenantId], { permissions: permissionNames.filter(name => name !== missing) })
       const answer = await ask(bearer(lacking.secret))
@@ -132,7 +132,7 @@ describe.each(underTenant)('$name, below a tenant', operation => {
     }
   })
 
-  test('reports errors in the order of R1', async () => {
+  test('reports the first error in the order of R1', async () => {
     const powerless = await build.token([tenantId], { permissions: [] })
     const invalid = '?cursor=x&updated_since=x'
     expect((await ask(999_999, { accept: 'a/b' }, 'nonsense', invalid)).status).toBe(401)

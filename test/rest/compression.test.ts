@@ -8,7 +8,7 @@ const { client, build, tenantId, place, secret } = world
 const product = await build.product(tenantId, {
   description_html: 'Überraschungsmenü für zwei, 温泉ギフト券 🎁. '.repeat(60),
 })
-/** A record whose answer does not change, and one that is too short. */
+/** A record whose answer does not change, and a record whose answer is too short to compress. */
 const long = `/tenants/${tenantId}/catalog/vouchers/${product}`
 const short = `/tenants/${tenantId}/sales/purchased-vouchers/${place.voucher}`
 
@@ -22,7 +22,7 @@ const codingOf = ({ headers }: Answer) => headers['content-encoding']
 
 const unpacked = await ask(client, v1 + long)
 
-test('a request without Accept-Encoding gets plain bytes, and Vary is set', () => {
+test('a request without Accept-Encoding gets an uncompressed answer with the header Vary', () => {
   expect(unpacked.status).toBe(200)
   expect(unpacked.body.data.id).toBe(product)
   expect(codingOf(unpacked)).toBeUndefined()
@@ -55,7 +55,7 @@ test.each([
   if (coding !== undefined) expect(answer.bytes.length).toBeLessThan(unpacked.bytes.length / 4)
 })
 
-test('GraphQL answers are compressed, also of known documents, and long lists of errors', async () => {
+test('GraphQL answers are compressed, also those of cached documents and long lists of errors', async () => {
   const query = `{ tenant(id: ${tenantId}) { catalogVoucher(id: ${product}) { databaseId descriptionHtml } } }`
   for (const coding of ['br', 'gzip', undefined, 'br', 'gzip', undefined]) {
     const answer = await client.post(secret, { query }, headersOf(coding))
@@ -68,7 +68,7 @@ test('GraphQL answers are compressed, also of known documents, and long lists of
   expect(failed.body.errors.length).toBeGreaterThan(5)
 })
 
-test('short answers are not compressed: records, errors and HEAD', async () => {
+test('short answers are not compressed, such as records, errors and answers to HEAD', async () => {
   const record = await ask(client, v1 + short, 'br')
   const unauthorized = await client.ask({ url: v1 + long, headers: { 'accept-encoding': 'br' } })
   const head = await client.ask({ method: 'HEAD', url: v1 + long, headers: headersOf('br') })
@@ -86,7 +86,7 @@ test('the API access page is never compressed, because it shows secrets together
   expect(answer.headers).not.toHaveProperty('content-encoding')
 })
 
-test('nothing is compressed when compression is off', async () => {
+test('no answer is compressed when compression is off', async () => {
   for (const environment of [{ COMPRESSION: 'off' }, { TRUST_PROXY: '10.0.0.0/8' }]) {
     const answer = await ask(await createApp(world, environment), v1 + long, 'br')
     expect(codingOf(answer)).toBeUndefined()

@@ -29,7 +29,7 @@ describe.each(lists)('a cursor of $name', list => {
     expect(decoded).not.toMatch(/updated|\d{4}/)
   })
 
-  test('is 422 when it was never a cursor', async () => {
+  test('is 422 when the service never issued it', async () => {
     for (const text of ['x', 'undefined', 'AQ', '\0', '../../etc/passwd', '🎁', 'AQ'.repeat(2000), "' or 1=1 --"]) {
       const answer = await pageOf(path, text)
       expect(flawOf(answer, 422), text).toBeNull()
@@ -46,8 +46,8 @@ describe.each(lists)('a cursor of $name', list => {
   })
 })
 
-// All lists encrypt their cursors in one way.
-test('a cursor is 422 when a character is changed, removed or added', async () => {
+// One list is enough, because all lists encrypt their cursors in the same way.
+test('a cursor with a changed, missing or additional character is 422', async () => {
   const path = lists[1]!.path(place)
   const cursor = await firstCursor(path)
   expect((await pageOf(path, cursor)).status).toBe(200)
@@ -63,7 +63,7 @@ test('a cursor is 422 when a character is changed, removed or added', async () =
   }
 })
 
-test('a configured key encrypts cursors, and a cursor of another key is 422', async () => {
+test('instances with the same configured key share cursors, and a cursor of another key is 422', async () => {
   const path = lists[1]!.path(place)
   const keyed = await createApp(world, { CURSOR_KEY: 'ab'.repeat(32) })
   const twin = await createApp(world, { CURSOR_KEY: 'ab'.repeat(32) })

@@ -1,4 +1,4 @@
-/** Each field of a record in v1, in the order of the contract. */
+/** Tests each field of a record in v1, in the order of the contract. */
 import { describe, expect, test } from 'vitest'
 import { stampRecord } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
@@ -12,9 +12,10 @@ const sparseStamp = { created_at: '2026-01-01 00:00:00+00', updated_at: '2026-01
 const [createdAt, updatedAt] = ['2026-01-01T00:00:00.000000Z', '2026-01-02T00:00:00.100000Z']
 
 /**
- * Checks the one record of a new tenant, by its id and in its list, as text, so that the order and the absence of keys count.
+ * Checks the only record of a tenant, read by id and in its list. Compares texts, so that the order and the absence of
+ * keys count.
  *
- * @param list the path of its list below the tenant
+ * @param list the path of the list below the tenant
  */
 async function expectRecord(tenantId: number, list: string, id: number, wanted: object): Promise<void> {
   const { secret } = await build.token([tenantId])
@@ -26,7 +27,7 @@ async function expectRecord(tenantId: number, list: string, id: number, wanted: 
   expect(page.text).toContain(`{"data":[${JSON.stringify(wanted)}],"next_cursor":null,`)
 }
 
-test('a tenant: full, sparse, and with ids beyond 32 bits', async () => {
+test('a tenant has every field, omits fields without a value, and may have an id beyond 32 bits', async () => {
   const root = await build.tenant({ id: 5_000_000_000, name: 'Root', updated_at: sparseStamp.updated_at })
   const full = { name: 'Leaf', subdomain: 'leaf', type: 'venue', parent_id: root, updated_at: stamp }
   await build.tenant({ id: max, ...full })
@@ -40,7 +41,7 @@ test('a tenant: full, sparse, and with ids beyond 32 bits', async () => {
   expect(text).toContain('"tenant_id":9007199254740991')
 })
 
-test('a sparse catalog voucher: nullable fields are null, and validity_type is omitted', async () => {
+test('in a sparse catalog voucher, nullable fields are null, and validity_type is omitted', async () => {
   const tenantId = await build.tenant()
   const id = await build.product(tenantId, { slug: 's', title: 'T', updated_at: stamp })
   const prices = { currency: 'GBP', price: null, sale_price: null, from_price: null, from_sale_price: null }
@@ -52,7 +53,7 @@ test('a sparse catalog voucher: nullable fields are null, and validity_type is o
   })
 })
 
-test('a full catalog voucher: every field in the contract’s order, categories and variants by sort_order, then id', async () => {
+test('a full catalog voucher has all fields in order, and categories and variants by sort_order, then id', async () => {
   const tenantId = await build.tenant()
   const { secret } = await build.token([tenantId])
   const texts = { slug: 'spa-day', title: 'Spa “Day”', summary: '', description_html: '<p>ünï & <b>more</b></p>' }
@@ -126,13 +127,13 @@ describe.each([
     ...{ sparse: { marketing_opted: true }, hidden: {} },
   },
 ])('$what', ({ list, make, sparse, full, hidden }) => {
-  test('sparse: fields without a value are omitted', async () => {
+  test('a sparse record omits fields without a value', async () => {
     const tenantId = await build.tenant()
     const id = await make(tenantId, { ...sparse, ...sparseStamp })
     await expectRecord(tenantId, list, id, { id, ...sparse, created_at: createdAt, updated_at: updatedAt })
   })
 
-  test('full: every field in the contract’s order, and no other', async () => {
+  test('a full record has every field in the contract’s order, and no other', async () => {
     const tenantId = await build.tenant()
     await make(tenantId, { ...full, ...hidden })
     const wanted = Object.entries(full).map(([key, value]) => [key, value === stamp ? shown : value])
@@ -144,7 +145,7 @@ test.each([
   ['JPY', { '0': '0', '999999999999': '999999999999' }],
   ['GBP', { '25.00': '25', '0.10': '0.1', '0.29': '0.29', '1.005e2': '100.5', '999999999999.99': '999999999999.99' }],
   ['KWD', { '0.001': '0.001', '4.355': '4.355', '999999999999.999': '999999999999.999' }],
-])('money in %s is exact to the minor unit, and a number', async (currency, amounts) => {
+])('money in %s is a number that is exact to the minor unit', async (currency, amounts) => {
   const tenantId = await build.tenant()
   const { secret } = await build.token([tenantId])
   for (const [given, shown] of Object.entries(amounts)) {
@@ -158,7 +159,7 @@ test.each([
   }
 })
 
-test('the lowest price is the lowest amount of all variants with a price', async () => {
+test('the lowest price is the lowest price of all variants that have one', async () => {
   const tenantId = await build.tenant()
   const id = await build.product(tenantId, { price: 1 })
   await build.variant(id, { price: 30, sale_price: null })

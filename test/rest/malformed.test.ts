@@ -8,7 +8,7 @@ import { bearer, createWorld, flawOf } from './support.ts'
 const { client, secret, tenantId, place } = await createWorld()
 const port = Number(new URL(await client.app.listen({ host: '127.0.0.1', port: 0 })).port)
 
-/** Sends bytes, and reads the first answer. */
+/** Sends bytes as they are, and reads the first answer. */
 async function send(bytes: string | Buffer): Promise<Answer> {
   const { socket, received } = openSocket(port)
   socket.write(bytes)
@@ -60,9 +60,9 @@ const requests: [string, string][] = [
 ]
 test.each(
   requests,
-)('HTTP that RFC 9112 does not allow gets a message, and its connection closes: %s', async (_, rest) => {
+)('HTTP that RFC 9112 does not allow is answered with a message, and the connection is closed: %s', async (_, rest) => {
   for (const target of [`${v1}/tenants`, '/graphql', '/nowhere', 'http://x/']) {
-    // A request that hides behind it is not answered.
+    // A second request behind the malformed one must not be answered.
     const bytes = `GET ${target} ${rest}\r\nGET /livez HTTP/1.0\r\n\r\n`
     const { socket, received, closed } = openSocket(port)
     socket.write(Buffer.from(bytes, 'latin1'))
@@ -79,7 +79,7 @@ test.each([...targets, 'http://user@localhost/livez', 'http://[x]/livez'])('the 
   expect((await send(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(400)
 })
 
-test('the host of a target replaces the header: /admin answers its own address only', async () => {
+test('the host of an absolute target replaces the header Host: /admin answers only at its own address', async () => {
   const { socket, received, closed } = openSocket(port)
   const rest = `Host: localhost:${port}\r\nConnection: close\r\n\r\n`
   socket.write(`GET http://elsewhere.example/admin/login HTTP/1.1\r\n${rest}`)
@@ -121,11 +121,11 @@ test.each(
 })
 
 const elsewhere = ['/nowhere', '*', '/%zz', '/api/external/v2/tenants', '/', 'http://h?x']
-test.each(elsewhere)('%s outside of v1 is 404 with a message for a caller of v1', async target => {
+test.each(elsewhere)('the unknown path %s outside of v1 is 404 with the error format of v1', async target => {
   expect(flawOf(await get(target), 404)).toBeNull()
 })
 
-test.each(['POST', 'OPTIONS', 'PROPFIND'])('an unknown path is 404 by %s, with any body', async method => {
+test.each(['POST', 'OPTIONS', 'PROPFIND'])('an unknown path is 404 for the method %s with any body', async method => {
   for (const payload of ['{', 'a'.repeat(100_000)]) {
     for (const url of ['/nowhere', `${v1}/nowhere`]) {
       const headers = { ...bearer(secret), 'content-type': ';;' }

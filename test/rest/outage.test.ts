@@ -12,7 +12,7 @@ import { bearer, createWorld, flawOf, operations, perform, worldReference } from
 const world = await createWorld()
 const { address, place, secret, platform } = world
 
-/** A proxy before the database, which is stopped. */
+/** Starts a proxy in front of the database, which the tests stop to simulate an outage. */
 const startBeforeDatabase = (port?: number) => startProxy(() => join(address.host, `.s.PGSQL.${address.port}`), port)
 let proxy = await startBeforeDatabase()
 afterFile(() => proxy.stop())
@@ -20,13 +20,13 @@ const { port } = proxy
 const connectByProxy = (max: number) =>
   connect({ ...address, host: '127.0.0.1', port }, { max, statementTimeoutMs: 5_000, role: serviceRole })
 const pool = connectByProxy(4)
-// Makes no steps before a request: the request finds the connections of the pool as they are.
+// This client runs no steps before a request, so the request uses the connections of the pool as they are.
 const client = createClient((await createApp({ pool })).app)
 const askAll = () => Promise.all(operations.map(operation => perform(client, operation, place, bearer(secret))))
 const untilAllSucceed = () =>
   until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200))
 
-test('a database out of reach is 503 with Retry-After for every operation, and 200 again once it is back', async () => {
+test('while the database is unreachable, every operation is 503 with Retry-After, and afterwards 200', async () => {
   expect((await askAll()).map(({ status }) => status)).toEqual(operations.map(() => 200))
   for (let time = 0; time < 2; time++) {
     proxy.stop()
@@ -40,8 +40,8 @@ test('a database out of reach is 503 with Retry-After for every operation, and 2
   }
 })
 
-test('resolutions whose shared answer is lost each look for their voucher again, and get their own token', async () => {
-  // One connection: it is cut, and the pool opens it again.
+test('resolutions whose shared answer is lost each search their voucher again, and get separate tokens', async () => {
+  // The pool has one connection, which the test cuts and the pool opens again.
   const one = createClient((await createApp({ pool: connectByProxy(1) })).app)
   const resolve = () => one.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
   const before = await resolve()
@@ -52,7 +52,7 @@ test('resolutions whose shared answer is lost each look for their voucher again,
     await lock`select pg_advisory_lock(26)`
     const asked = Promise.all([resolve(), resolve(), resolve()])
     await untilLockWaits(lock)
-    // PostgreSQL completes the statement. Each resolution looks again, the first of them after that statement.
+    // PostgreSQL completes the statement. Then each resolution searches again.
     proxy.cut()
     await untilLockWaits(lock, 2)
     await lock`select pg_advisory_unlock(26)`
@@ -75,14 +75,14 @@ test.each([
   ['57P05', 'an idle session that was ended'],
   ['58030', 'an error of its disk'],
   ['40P01', 'a deadlock'],
-])('a database that has %s, %s, is 503 with Retry-After, and UNAVAILABLE over GraphQL', async code => {
+])('when the database reports %s, %s, v1 answers 503 with Retry-After, and GraphQL UNAVAILABLE', async code => {
   const raising = onRead('gateway.voucher_entry', `raise exception 'no' using errcode = '${code}'`)
   await platform.unsafe(raising.apply)
   try {
     const answer = await client.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
     expect(flawOf(answer, 503)).toBeNull()
     expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
-    // The first time the document is planned; later the plan is cached.
+    // The first request plans the document, and the second uses the cached plan.
     for (let time = 0; time < 2; time++) {
       const { body, headers } = await client.graphql(secret, resolution)
       expect(body.errors[0].extensions.code).toBe('UNAVAILABLE')
@@ -101,7 +101,7 @@ test('calls succeed while a column is added, changed or dropped', async () => {
   }
 })
 
-test('an error of the service is 500 with a message that shows nothing of it, or INTERNAL with the data of other fields', async () => {
+test('an internal error is 500 without details, and in GraphQL INTERNAL beside the data of other fields', async () => {
   const records = ['product', 'voucher', 'customer']
   for (const name of records) await platform.unsafe(`alter table gateway.${name} rename to secret_${name}`)
   try {
@@ -123,8 +123,8 @@ test('an error of the service is 500 with a message that shows nothing of it, or
   await untilAllSucceed()
 })
 
-test('until all records are written for the first time, every operation is 503', async () => {
-  // It has read no tenant yet.
+test('until the first fill is complete, every operation is 503', async () => {
+  // This instance has not yet read a tenant.
   const { app } = await createApp(world)
   const fresh = createClient(app)
   await platform.begin(async sql => {

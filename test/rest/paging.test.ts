@@ -6,18 +6,21 @@ import { walk } from './support.ts'
 
 const { build, client, platform } = await startService()
 
-/** Fills a list. @param stamp SQL of the stamp of record number `n`; stamps ascend as ids descend. Default: their step's */
+/**
+ * Fills a list. @param stamp the SQL of the stamp of record number `n`, by default the stamp of the step. Stamps ascend
+ * while ids descend
+ */
 type Fill = (count: number, stamp?: string) => Promise<{ path: string; secret: string }>
 
-/** Gives the records of a tenant or below it other stamps. @param last the id of the record after number 1 */
+/** Changes the stamps of the records of a tenant, or of its children. @param last the highest id plus one */
 async function stampAll(record: string, tenantId: number, last: number, stamp = 'updated_at'): Promise<void> {
   await projected(platform)
   await platform.unsafe(`update gateway.${record} set updated_at = ${stamp} from generate_series(1, 1000) n
     where id = ${last} - n and ${record === 'tenant' ? 'parent_id' : 'tenant_id'} = ${tenantId}`)
 }
 
-/** Returns a function that fills a list of a new tenant. @param columns SQL of the columns that a row needs */
-const ofTenant =
+/** Returns a function that fills a list of a new tenant. @param columns the SQL values of the required columns */
+const createFill =
   (path: string, table: string, columns: Record<string, string>): Fill =>
   async (count, stamp) => {
     const tenantId = await build.tenant()
@@ -38,9 +41,9 @@ const fillers: Record<string, Fill> = {
     const { secret } = await build.token([whole(root)])
     return { path: '/tenants', secret }
   },
-  'catalog vouchers': ofTenant('catalog/vouchers', 'product', { slug: "'s'", title: "'t'", currency: "'GBP'" }),
-  'purchased vouchers': ofTenant('sales/purchased-vouchers', 'purchased_voucher', { reference: 'gen_random_uuid()' }),
-  'marketing signups': ofTenant('customers/marketing-signups', 'customer', { marketing_opted: 'true' }),
+  'catalog vouchers': createFill('catalog/vouchers', 'product', { slug: "'s'", title: "'t'", currency: "'GBP'" }),
+  'purchased vouchers': createFill('sales/purchased-vouchers', 'purchased_voucher', { reference: 'gen_random_uuid()' }),
+  'marketing signups': createFill('customers/marketing-signups', 'customer', { marketing_opted: 'true' }),
 }
 
 const stamps = {
@@ -54,7 +57,7 @@ const keyOf = ({ id, tenant_id, updated_at }: Listed) => `${updated_at} ${String
 describe.each(Object.keys(fillers))('the list of %s', name => {
   const fill = fillers[name]!
 
-  test.each([1, 50, 51, 150])('with %i records has pages of 50, and each record once', async count => {
+  test.each([1, 50, 51, 150])('with %i records has pages of 50, which contain each record once', async count => {
     for (const [kind, stamp] of Object.entries(stamps)) {
       const { path, secret } = await fill(count, stamp)
       const { pages, records } = await walk(client, secret, path)
@@ -67,7 +70,7 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
     }
   })
 
-  test('includes the instant of updated_since, to the microsecond', async () => {
+  test('includes records whose updated_at equals updated_since, to the microsecond', async () => {
     const { path, secret } = await fill(101, stamps['a microsecond apart'])
     const all = (await walk(client, secret, path)).records
     for (const index of [1, 49, 50, 100]) {
@@ -76,7 +79,7 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
     }
   })
 
-  test('goes on from the last updated_at alone, also past records of one statement', async () => {
+  test('can be read on with only the last updated_at, even past records of one statement', async () => {
     const { path, secret } = await fill(120)
     const all = (await walk(client, secret, path)).records
     const seen: Listed[] = []
@@ -87,7 +90,7 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
     expect(seen).toEqual(all)
   })
 
-  test('continues from a cursor alone, and updated_since narrows it further', async () => {
+  test('continues with a cursor alone, and a later updated_since skips more records', async () => {
     const { path, secret } = await fill(130, stamps['a microsecond apart'])
     const all = (await walk(client, secret, path)).records
     const ask = async (query: Record<string, string>) => {
@@ -109,7 +112,7 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
   })
 })
 
-test('a record that changes during a walk comes again at the end, and no record is lost', async () => {
+test('a record that changes while a client reads pages is listed again at the end, and no record is lost', async () => {
   const { path, secret } = await fillers['purchased vouchers']!(60, stamps['pairs of equal stamps'])
   const first = await client.rest(secret, path)
   const changed = first.body.data[7].id

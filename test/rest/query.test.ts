@@ -7,8 +7,8 @@ for (const record of ['tenant', 'product', 'voucher', 'customer']) {
 }
 const catalog = `/tenants/${tenantId}/catalog/vouchers`
 
-/** Instants up to the stamp of every record above, in all forms (R6). */
-const finding = [
+/** Instants not later than the stamp of the records, in all accepted forms (R6). */
+const findingInstants = [
   ...['2026-03-01T12:00:00.123456Z', '2026-03-01t12:00:00.123456z', '2026-03-01T12:00:00.12345699999999999999Z'],
   ...['2026-03-01T12:00:00,123456Z', '2026-03-01T12:00:00.123456', '2026-03-01T12:00Z', '2026-03-01T12:00'],
   ...['2026-03-01T13:00:00.123456+01:00', '2026-03-01T13:00:00.123456 01:00', '2026-03-01T13:00:00.123456%2B01:00'],
@@ -16,13 +16,13 @@ const finding = [
   ...['2026-03-02T02:00:00.123456+14:00', '2024-02-29T00:00:00Z', '0000-01-01T00:00:00Z', '0001-01-01T00:00:00+14:00'],
 ]
 
-/** Instants from the microsecond after it on. */
-const missing = [
+/** Instants later than the stamp, by a microsecond or more. */
+const laterInstants = [
   ...['2026-03-01T12:00:00.123457Z', '2026-03-01T12:00:00.2Z', '2026-03-01T11:00:00.123457-01:00'],
   ...['9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59-14:00'],
 ]
 
-const impossible = [
+const invalidInstants = [
   ...['2026-03-01', '2026', '12:00:00', '1772366400', '1e9', '9'.repeat(4000), 'now', 'epoch', 'infinity'],
   ...['02-29', '02-30', '04-31', '13-01', '00-01', '01-00', '01-32'].map(day => `2026-${day}T00:00:00Z`),
   ...['25:00:00Z', '12:60:00Z', '23:59:60Z', '12:00:61Z', '12:00:00.Z'].map(time => `2026-01-01T${time}`),
@@ -42,26 +42,26 @@ const impossible = [
 describe.each(lists)('updated_since of $name', ({ path }) => {
   const ask = (query: string) => client.rest(secret, `${path(place)}?${query}`)
 
-  test('accepts an ISO-8601 date and time', async () => {
-    for (const text of finding) {
+  test('accepts each form of an ISO-8601 date and time', async () => {
+    for (const text of findingInstants) {
       const { status, body } = await ask(`updated_since=${text}`)
       expect([status, body.data?.length], text).toEqual([200, 1])
     }
-    for (const text of missing) {
+    for (const text of laterInstants) {
       const { status, body } = await ask(`updated_since=${text}`)
       expect([status, body.data, body.next_cursor], text).toEqual([200, [], null])
     }
   })
 
   test('rejects everything else', async () => {
-    for (const text of impossible) {
+    for (const text of invalidInstants) {
       const answer = await ask(`updated_since=${text}`)
       expect(flawOf(answer, 422), text).toBeNull()
       expect(faultyFields(answer), text).toEqual(['updated_since'])
     }
   })
 
-  test('absent, empty and null are the same, also for cursor', async () => {
+  test('an empty value and `null` count as absent, also for cursor', async () => {
     const queries = ['', 'updated_since', 'updated_since=', 'updated_since=null', 'cursor=', 'cursor=null&include=']
     for (const query of queries) {
       expect((await ask(query)).body.data, query).toHaveLength(1)
@@ -88,7 +88,7 @@ const keysWith = async (query: string) => {
   return Object.keys(body.data[0]).filter(key => key === 'categories' || key === 'variants')
 }
 
-test('include accepts categories and variants, in any order, with spaces and repeated', async () => {
+test('include accepts categories and variants in any order, with spaces and repeated', async () => {
   expect(await keysWith('')).toEqual([])
   for (const nothing of ['include=', 'include=null', 'include']) expect(await keysWith(nothing)).toEqual([])
   expect(await keysWith('include=variants')).toEqual(['variants'])
@@ -98,7 +98,7 @@ test('include accepts categories and variants, in any order, with spaces and rep
   }
 })
 
-test('include adds up when it is given twice', async () => {
+test('the values of a repeated include are combined', async () => {
   expect(await keysWith('include=variants&include=categories')).toEqual(['categories', 'variants'])
   expect(await keysWith('include=&include=null&include=variants')).toEqual(['variants'])
 })
@@ -122,7 +122,7 @@ test('include is ignored by other lists and by records', async () => {
   }
 })
 
-test('include applies to the page after a cursor only when it is sent again', async () => {
+test('include must be sent again with a cursor', async () => {
   for (let made = 0; made < 55; made++) await build.product(tenantId)
   const { next_cursor } = (await client.rest(secret, `${catalog}?include=variants`)).body
   expect(await keysWith(`cursor=${next_cursor}`)).toEqual([])

@@ -1,4 +1,4 @@
-/** Tests of the rate over several instances: they count in PostgreSQL, or in Redis (`test/redis`). */
+/** Tests of rate limits over several instances, which count in PostgreSQL or in Redis (`test/redis`). */
 import { expect, test } from 'vitest'
 import { type Client, createApp, remainingOf } from '../support/app.ts'
 import { extendDeadlines } from '../support/deadlines.ts'
@@ -12,10 +12,10 @@ export const manyLists = (count: number) =>
   `{ ${Array.from({ length: count }, (_, n) => `f${n}: tenants { totalCount }`).join(' ')} }`
 
 /**
- * Repeats a test when the store answered late: each instance then counts by itself until the store answers again
+ * Repeats a test when the store answered too late: then each instance counts separately until the store answers again
  * (docs/scaling.md).
  *
- * @param text returns the log of the instances, of the level `info`
+ * @param text returns the log of the instances, whose level must be `info`
  */
 export async function withStoreInTime(text: () => string, check: () => Promise<void>): Promise<void> {
   const linesWith = (message: string) => text().split(`the store of rates ${message}`).length
@@ -39,7 +39,7 @@ export async function testInstances(world: World, environment: NodeJS.ProcessEnv
   const { log, text } = collectLog()
   const clients: Client[] = [await createApp(world, settings, log), await createApp(world, settings, log)]
 
-  test('let exactly 120 of 1,000 calls at once pass, over both transports', () =>
+  test('two instances let exactly 120 of 1,000 concurrent calls pass, over both transports', () =>
     withStoreInTime(text, async () => {
       const secret = await newSecret()
       const answers = await Promise.all(
@@ -56,7 +56,7 @@ export async function testInstances(world: World, environment: NodeJS.ProcessEnv
       }
     }))
 
-  test('count all operations of a request, and serve those within the limit, at an instance that starts later too', () =>
+  test('instances count all operations of a request and serve those within the limit, also after a later start', () =>
     withStoreInTime(text, async () => {
       const busy = await newSecret()
       for (let request = 0; request < 5; request++) {

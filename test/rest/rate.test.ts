@@ -7,7 +7,7 @@ import { testInstances } from './rate-instances.ts'
 import { bearer, createWorld, flawOf, operations, perform } from './support.ts'
 
 extendDeadlines()
-// The limit of requests under way must not refuse a burst.
+// MAX_REQUESTS is high, so that the limit of requests under way does not refuse a burst.
 const world = await createWorld({ RATE_LIMIT_PER_MINUTE: '120', MAX_REQUESTS: '1000' })
 const { client, build, tenantId, place } = world
 const proxied = await createApp(world, { RATE_LIMIT_PER_MINUTE: '120', TRUST_PROXY: '10.0.0.0/8,127.0.0.1' })
@@ -17,7 +17,7 @@ const newSecret = async () => (await build.token([tenantId])).secret
 const remaining = async (secret: string, remoteAddress: string, headers: Record<string, string> = {}, app = client) =>
   remainingOf(await app.rest(secret, '/tenants', { remoteAddress, headers }))
 
-test('exactly 120 of a mixed burst of 300 pass', async () => {
+test('exactly 120 of 300 concurrent requests of all operations pass', async () => {
   const secret = await newSecret()
   const burst = Array.from({ length: 300 }, (_, index) =>
     perform(client, operations[index % operations.length]!, place, bearer(secret)),
@@ -32,7 +32,7 @@ test('exactly 120 of a mixed burst of 300 pass', async () => {
   }
 })
 
-test('every request with a valid token counts, also when it fails', async () => {
+test('every request with a valid token counts against the rate, also when the request fails', async () => {
   const secret = await newSecret()
   const { secret: powerless } = await build.token([tenantId], { permissions: [] })
   const list = operations[1]!
@@ -63,7 +63,9 @@ test('each token and each address has its own budget; a request without a valid 
   expect(await remaining(one, '::ffff:1.1.1.1')).toBe(117)
 })
 
-test.each(operations)('$name beyond the rate: 401 comes before 429, and 429 before all else', async operation => {
+test.each(
+  operations,
+)('$name beyond the rate: 401 has priority over 429, and 429 over all other errors', async operation => {
   const secret = await newSecret()
   expect((await perform(strict, operation, place, bearer(secret))).status).toBe(200)
   const worst = { ...place, tenantId: 999_999 }
@@ -76,7 +78,7 @@ test.each(operations)('$name beyond the rate: 401 comes before 429, and 429 befo
   expect((await perform(strict, operation, place, bearer(`${secret}x`))).status).toBe(401)
 })
 
-/** Services, addresses of sockets, and what is left after each forwarded text. */
+/** Services, addresses of sockets, and the remaining rate after a request with each forwarded text. */
 test.each([
   ['the socket’s, without a trusted proxy', client, '9.9.9.9', { '1.2.3.4': 119, '1.2.3.5': 118 }],
   ['the socket’s, when it is no trusted proxy', proxied, '9.9.9.9', { '1.2.3.4': 119, '1.2.3.5': 118 }],
@@ -116,7 +118,7 @@ test.each([
 test.each([
   [{}, '9.9.9.9', 'TRUST_PROXY does not name a proxy'],
   [{ TRUST_PROXY: '10.0.0.0/8' }, '10.1.2.3', 'a trusted proxy forwards no address'],
-])('with %j a line of the log names a proxy that hides its callers', async (environment, remoteAddress, message) => {
+])('with %j a log line names a proxy that hides its callers', async (environment, remoteAddress, message) => {
   const { log, lines } = collectLog()
   const app = await createApp(world, { LOG_LEVEL: 'warn', LOG_REQUESTS: 'off', ...environment }, log)
   for (let asked = 0; asked < 3; asked++) {
@@ -125,7 +127,7 @@ test.each([
   expect(lines()).toMatchObject([{ address: remoteAddress, msg: expect.stringContaining(message) }])
 })
 
-test('requests beyond the rate are held before they are refused, and take no place from others', async () => {
+test('requests beyond the rate are delayed before they are refused, and do not block other requests', async () => {
   const { rest } = await createApp(world, { MAX_REQUESTS: '10' })
   const { secret } = await build.token([tenantId], { rateLimit: 1 })
   const other = await newSecret()
@@ -140,12 +142,12 @@ test('requests beyond the rate are held before they are refused, and take no pla
   for (const { status } of await Promise.all(refused)) expect(status).toBe(429)
 })
 
-test('look-ups of unknown tokens are limited for a whole /64, also when its zeros are left out', async () => {
+test('lookups of unknown tokens are limited per /64 network, however its addresses are written', async () => {
   const secret = await newSecret()
   const statusOf = async (secret: string, remoteAddress: string) =>
     (await client.rest(secret, '/tenants', { remoteAddress })).status
   expect(await statusOf(secret, '2001:db8:8::7:0:0:1')).toBe(200)
-  // As many as a network may send.
+  // 100 is the maximum number of unknown tokens that a network may send.
   const addresses = Array.from({ length: 100 }, (_, n) => `2001:db8:8::${(n + 1).toString(16)}:0:0:1`)
   const flood = await Promise.all(addresses.map(address => statusOf(createTokenSecret(), address)))
   expect(new Set(flood)).toEqual(new Set([401]))
@@ -155,7 +157,7 @@ test('look-ups of unknown tokens are limited for a whole /64, also when its zero
   expect(await statusOf(secret, '2001:db8:8::8:0:0:1')).toBe(200)
 })
 
-/** `test/redis` has instances that count in Redis, and `test/faults/workers.test.ts` processes. */
+/** `test/redis` tests instances that count in Redis, and `test/faults/workers.test.ts` tests worker processes. */
 await testInstances(world, { RATE_STORE: 'postgres' })
 
 test.each([

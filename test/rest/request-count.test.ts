@@ -11,7 +11,7 @@ const world = await createWorld()
 const { build, pool, platform, place, tenantId } = world
 const { served, countsOf, errorsOf, exportsOf } = tokenRecordsOf(world)
 
-test('requests are counted by operation and status, and without a known token not at all', async () => {
+test('only requests with a known token are counted, by operation and status', async () => {
   const { id, secret } = await build.token([tenantId])
   await served(async client => {
     for (const operation of operations) await perform(client, operation, place, bearer(secret))
@@ -26,7 +26,7 @@ test('requests are counted by operation and status, and without a known token no
   })
 })
 
-test('errors are counted with a reason that contains nothing from the request', async () => {
+test('errors are counted with a reason that contains no text of the request', async () => {
   const { id, secret } = await build.token([tenantId], { permissions: ['view_vouchers'] })
   const foreign = await build.tenant()
   await served(async client => {
@@ -49,7 +49,7 @@ test('errors are counted with a reason that contains nothing from the request', 
   })
 })
 
-test('requests of expired and revoked tokens, and requests beyond the rate, are counted with the reason', async () => {
+test('requests with expired or revoked tokens and requests beyond the rate are counted with the reason', async () => {
   const [revoked, expired] = [await build.token([tenantId]), await build.token([tenantId])]
   const limited = await build.token([tenantId], { rateLimit: 1 })
   await revokeToken(pool, tester, revoked.id)
@@ -64,7 +64,7 @@ test('requests of expired and revoked tokens, and requests beyond the rate, are 
   expect(await countsOf(limited.id)).toEqual({ 'ListTenants 200': 1, 'ListTenants 429': 1 })
 })
 
-test('personal data is exported with an audit entry, and summed by day and tenant over instances', () =>
+test('exports of personal data get an audit entry, and are summed up by day and tenant over all instances', () =>
   onOneDay(async () => {
     const owner = await build.tenant({ name: 'Owner' })
     const customers = [await build.customer(owner), await build.customer(owner)]

@@ -1,17 +1,20 @@
-/** Resolutions know what was committed before them, although steps write the records later (R24, R35). `RESOLVE=long` repeats more. */
+/**
+ * Resolutions see all changes that were committed before, although steps write the records later (R24, R35).
+ * `RESOLVE=long` repeats more.
+ */
 import { expect, test, vi } from 'vitest'
 import { createClient } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { createWorld } from './support.ts'
 
 const { client, build, platform } = await createWorld()
-/** Makes no steps before its requests: the background job of the service makes them. */
+/** Runs no steps before its requests, unlike `client`: the background job of the service runs them. */
 const { resolve } = createClient(client.app)
 const top = await build.tenant()
 const [one, other] = [await build.tenant({ parent_id: top }), await build.tenant({ parent_id: top })]
 const { secret } = await build.token([whole(top)])
 
-/** Returns the id of the voucher, or the status of the error. Tries again after 503, as clients do. */
+/** Returns the id of the voucher, or the status of the error. Repeats the request after 503, as clients do. */
 async function find(at: number, reference: string): Promise<number> {
   for (;;) {
     const { status, body } = await resolve(secret, at, { voucher_reference: reference })
@@ -24,16 +27,16 @@ const isLong = process.env.RESOLVE === 'long'
 const rounds = isLong ? 40 : 2
 if (isLong) vi.setConfig({ testTimeout: 900_000 })
 
-/** Each writer commits, and resolves at once, in each round. */
-const repeat = (write: (round: string) => Promise<void>) =>
+/** Runs a function for each writer and round. It commits a change and resolves at once. */
+const repeatForWriters = (write: (round: string) => Promise<void>) =>
   Promise.all(
     Array.from({ length: writers }, async (_, writer) => {
       for (let round = 0; round < rounds; round++) await write(`${writer}-${round}`)
     }),
   )
 
-test('a voucher that was inserted is found, and one that was renamed only by its new reference', async () => {
-  await repeat(async name => {
+test('an inserted voucher is found at once, and a renamed voucher only by its new reference', async () => {
+  await repeatForWriters(async name => {
     const id = await build.voucher(one, { reference: `FORMER-${name}` })
     expect(await find(one, `FORMER-${name}`)).toBe(id)
     await platform`update purchased_voucher set reference = ${`LATTER-${name}`} where id = ${id}`
@@ -41,9 +44,9 @@ test('a voucher that was inserted is found, and one that was renamed only by its
   })
 })
 
-test('the vouchers of a tenant that was moved, and of the tenants above it, are found by the new tree', async () => {
+test('after a tenant moves, its vouchers and those of its ancestors are found only in the new tree', async () => {
   const above = await build.voucher(one, { reference: 'ABOVE' })
-  await repeat(async name => {
+  await repeatForWriters(async name => {
     const tenant = await build.tenant({ parent_id: one })
     const id = await build.voucher(tenant, { reference: `BELOW-${name}` })
     expect(await Promise.all([find(one, `BELOW-${name}`), find(other, `BELOW-${name}`)])).toEqual([id, 404])
@@ -54,7 +57,7 @@ test('the vouchers of a tenant that was moved, and of the tenants above it, are 
   })
 })
 
-test('vouchers of a large transaction are found, before steps have taken all of it', async () => {
+test('vouchers of a large transaction are found before steps have written all of them', async () => {
   await platform`
     insert into purchased_voucher (tenant_id, reference) select ${one}, concat('BULK-', n) from generate_series(1, 20000) n`
   const references = Array.from({ length: 20 }, (_, part) => `BULK-${1 + part * 1000}`)

@@ -46,7 +46,7 @@ test.each<[string, object]>([
   expect([status, answer.data.voucher.reference]).toEqual([200, worldReference])
 })
 
-test('a stored text with invisible edges is found by itself and by what is visible of it', async () => {
+test('a stored text with invisible edges is found with and without these edges', async () => {
   const references = ['\ufeffEdge-ß\u00a0', 'Edge-ß', 'EDGE-SS', '\tedge-ẞ\u200d']
   for (const voucher_reference of references) {
     expect((await resolve({ voucher_reference })).body.data?.voucher.id, voucher_reference).toBe(edged)
@@ -57,7 +57,7 @@ test('a stored text with invisible edges is found by itself and by what is visib
   expect((await resolve({ qr_token: 'zm9v+YmFy8==' })).status).toBe(404)
 })
 
-test('a text is blank for the service when it is blank for the database, and not of a letter', async () => {
+test('the service and the database agree on blank characters, and no letter is blank', async () => {
   const rows = await pool<{ code: number }[]>`
     select code from generate_series(1, 65535) code
     where code not between 55296 and 57343 and gateway.trimmed(chr(code)) is null`
@@ -85,7 +85,7 @@ test.each(unknown)('a name that no voucher has is 404: %j', async text => {
   expect(flawOf(await resolve({ qr_token: url }), 404)).toBeNull()
 })
 
-test('a body over 64 KiB is 413, to the byte, however it is sent', async () => {
+test('a body of one byte more than 64 KiB is 413', async () => {
   const sized = (length: number) => {
     const body = { voucher_reference: worldReference, padding: '' }
     return JSON.stringify({ ...body, padding: 'x'.repeat(length - JSON.stringify(body).length) })
@@ -94,7 +94,7 @@ test('a body over 64 KiB is 413, to the byte, however it is sent', async () => {
   for (const length of [64 * 1024 + 1, 2_000_000]) expect(flawOf(await resolve(sized(length)), 413)).toBeNull()
 })
 
-test('a body with a byte order mark is read; with a Content-Encoding it is 415', async () => {
+test('a body with a byte order mark is read, and a body with a Content-Encoding is 415', async () => {
   const marked = await resolve(`\ufeff${JSON.stringify({ voucher_reference: worldReference })}`)
   expect([marked.status, marked.body.data.voucher.reference]).toEqual([200, worldReference])
   const body = gzipSync(JSON.stringify({ voucher_reference: worldReference }))
@@ -107,7 +107,7 @@ test('a body with a byte order mark is read; with a Content-Encoding it is 415',
   expect((await ask('gzip', Buffer.alloc(0))).status).toBe(422)
 })
 
-test('a body with invalid UTF-8 gets an answer', async () => {
+test('a body with invalid UTF-8 is answered with 404', async () => {
   expect(flawOf(await send(Buffer.from('{"voucher_reference":"\xff\xfe"}', 'latin1')), 404)).toBeNull()
 })
 
@@ -147,7 +147,7 @@ test.each([
   ['?qr_token=Zm9v%2BYmFy8==', edged],
   ['?qr_token=Zm9v+YmFy8==', edged],
   ['Zm9v+YmFy8==', edged],
-  // What form decoding gives comes first.
+  // The voucher that matches the form-decoded text has priority.
   ['?token=a+b', spaced],
   ['?token=a%2Bb', plus],
   ['?token=a%20b', spaced],
@@ -155,7 +155,7 @@ test.each([
   expect((await resolve({ qr_token: `https://x.example/${end}` })).body.data?.voucher.id).toBe(wanted)
 })
 
-test('a QR token is not a reference, and is not in the answer', async () => {
+test('a QR token is not accepted as a reference, and is not in the answer', async () => {
   expect((await resolve({ voucher_reference: qr })).status).toBe(404)
   expect((await resolve({ qr_token: qr })).text).not.toContain(JSON.stringify(qr))
 })

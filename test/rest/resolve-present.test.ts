@@ -1,29 +1,32 @@
-/** Resolutions show vouchers as their source has them, however late the records are (R35). */
+/** Resolutions show vouchers in the state of their source, however late the records are (R35). */
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../support/app.ts'
 import { createWorld, faultyFields, flawOf } from './support.ts'
 
 const { client, build, platform, secret, tenantId } = await createWorld()
 const other = await build.tenant()
-/** Unlike `client`, makes no steps before a request. */
+/** Unlike `client`, this client runs no steps before a request. */
 const { resolve } = createClient(client.app)
 const balance = { current_balance: 20, initial_balance: 50, currency: 'GBP' }
 
-/** Lets no step be made until the test ends. The builders would wait for one. @returns lets steps be made earlier */
+/**
+ * Prevents steps until the test ends; meanwhile, no builder may be used that waits for a step. @returns a function that
+ * allows steps again
+ */
 async function stopSteps(): Promise<() => Promise<void>> {
   const session = await platform.reserve()
   await session`begin`
   await session`lock table gateway.step_lock in exclusive mode`
-  let goOn = async () => {
-    goOn = async () => {}
+  let allowSteps = async () => {
+    allowSteps = async () => {}
     await session`rollback`
     session.release()
   }
-  onTestFinished(() => goOn())
-  return () => goOn()
+  onTestFinished(() => allowSteps())
+  return () => allowSteps()
 }
 
-/** Creates a voucher, with a record. @returns its name in the body of a request */
+/** Creates a voucher and its record. @returns the body of a request that resolves the voucher */
 async function buildOne(columns = {}) {
   const reference = `NOW-${await build.voucher(tenantId)}`
   await build.voucher(tenantId, { reference, ...balance, ...columns })
@@ -34,14 +37,14 @@ async function buildOne(columns = {}) {
 test.each([
   ['a balance that was spent', 'current_balance = 0', { reason_code: 'no_balance', voucher: { current_balance: 0 } }],
   ['a voucher that was voided', 'void = true', { reason_code: 'void', voucher: { void: true } }],
-])('%s before the request is shown so', async (_, change, wanted) => {
+])('a resolution shows %s before the request', async (_, change, wanted) => {
   const name = await buildOne()
   await stopSteps()
   await platform`update purchased_voucher set ${platform.unsafe(change)} where reference = ${name.voucher_reference}`
   expect((await resolve(secret, tenantId, name)).body.data).toMatchObject(wanted)
 })
 
-test('a balance that cannot be shown is 422 instead of the former state, also after a step', async () => {
+test('a voucher whose balance v1 cannot show is 422, also after a step', async () => {
   const name = await buildOne()
   await platform`update purchased_voucher set current_balance = 0.001 where reference = ${name.voucher_reference}`
   for (const find of [resolve, client.resolve]) {
@@ -55,16 +58,16 @@ test.each([
   ['renamed', () => platform`update purchased_voucher set reference = 'Renamed'`],
 ])('a voucher that was %s is 503 while no step is made, and then 404', async (_, change) => {
   const name = await buildOne()
-  const goOn = await stopSteps()
+  const allowSteps = await stopSteps()
   await platform`${change()} where reference = ${name.voucher_reference}`
   const refused = await resolve(secret, tenantId, name)
   expect(flawOf(refused, 503)).toBeNull()
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
-  await goOn()
+  await allowSteps()
   expect(flawOf(await client.resolve(secret, tenantId, name), 404)).toBeNull()
 })
 
-test('is 503 for a voucher when the tree has changed, and for an unknown voucher when vouchers have; otherwise it answers', async () => {
+test('until a step, a change of the tree makes vouchers 503, and one of vouchers only unknown ones', async () => {
   const name = await buildOne()
   await stopSteps()
   await build.product(tenantId)
@@ -76,10 +79,10 @@ test('is 503 for a voucher when the tree has changed, and for an unknown voucher
   expect((await resolve(secret, tenantId, name)).status).toBe(503)
 })
 
-test('of 400 changes, each resolution shows the changes that were committed before it', async () => {
+test('each of 400 resolutions shows the change that was committed before it', async () => {
   const names = await Promise.all(Array.from({ length: 20 }, () => buildOne()))
   await stopSteps()
-  // Two writers: a resolution must not share a statement that began before its own change.
+  // With two writers, a resolution could share a statement that began before the last change, which would be wrong.
   await Promise.all(
     [names.slice(0, 10), names.slice(10)].map(async half => {
       const references = half.map(name => name.voucher_reference)
@@ -101,7 +104,7 @@ test('a resolution is 500 while the mapping of vouchers does not fit the source'
   expect((await resolve(secret, tenantId, name)).status).toBe(200)
 })
 
-test('a voucher that cannot be evaluated is 422', async () => {
+test('a voucher whose mapping fails is 422', async () => {
   const name = await buildOne()
   await platform`alter table purchased_voucher alter initial_balance type text`
   await platform`update purchased_voucher set initial_balance = 'n/a' where reference = ${name.voucher_reference}`

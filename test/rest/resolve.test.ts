@@ -8,7 +8,7 @@ import { createWorld, faultyFields, flawOf } from './support.ts'
 const world = await createWorld()
 const { client, build, pool, platform, secret, tenantId } = world
 
-/** A calendar day in a tenant's time zone, relative to today. */
+/** Returns the calendar day in a time zone that is this number of days after today. */
 const dayAt = async (zone: string, days: number): Promise<string> => {
   const [row] = await pool<{ day: string }[]>`select (now() at time zone ${zone})::date + ${days}::int as day`
   return row!.day
@@ -49,14 +49,14 @@ test('a resolution writes every field in the order of the contract', async () =>
   expect(answer.text).toBe(JSON.stringify({ data: { ...verdict, voucher, tenant } }))
 })
 
-test('resolutions at the same time each get the voucher of their own scope', async () => {
+test('concurrent resolutions each get the voucher of their own scope', async () => {
   const numbers = [1, 2, 3]
   const checks: (() => Promise<void>)[] = []
   for (const own of numbers) {
     const till = await build.tenant()
     const { secret } = await build.token([till])
     await build.voucher(till, { reference: `TILL-${own}`, qr_token: `till-${own}` })
-    // Then the token and the tenant are cached, and all resolutions below ask in the same turn.
+    // This request fills the caches of the token and the tenant, so that all resolutions below run in the same turn.
     await client.resolve(secret, till, { voucher_reference: 'absent' })
     for (const of of numbers) {
       for (const name of [{ voucher_reference: `till-${of}` }, { qr_token: `till-${of}` }]) {
@@ -74,17 +74,17 @@ test('resolutions at the same time each get the voucher of their own scope', asy
 
 const start = { date_valid_start: future, date_valid_end: null }
 const end = { date_valid_start: null, date_valid_end: past }
-const empty = { current_balance: 0, currency: 'GBP' }
-const all = { void: true, redemption_status: 'redeemed', ...empty }
+const noBalance = { current_balance: 0, currency: 'GBP' }
+const allReasons = { void: true, redemption_status: 'redeemed', ...noBalance }
 
 test.each([
-  ['void', { ...all, ...end }],
-  ['redeemed', { ...all, ...start, void: false }],
+  ['void', { ...allReasons, ...end }],
+  ['redeemed', { ...allReasons, ...start, void: false }],
   ['redeemed', { redemption_status: 'Redeemed', current_balance: 5, currency: 'GBP' }],
-  ['no_balance', { ...empty, ...end, redemption_status: 'partially_redeemed' }],
+  ['no_balance', { ...noBalance, ...end, redemption_status: 'partially_redeemed' }],
   ['expired', { ...end, current_balance: 5, currency: 'GBP' }],
   ['not_yet_valid', start],
-])('%s is the first reason that applies', async (reason, columns) => {
+])('the reason is %s, when several reasons apply', async (reason, columns) => {
   const { answer, data } = await resolveOne(columns)
   expect(answer.status).toBe(200)
   expect(data).toMatchObject({ status: 'not_redeemable', reason_code: reason })
@@ -95,13 +95,13 @@ test.each([
 test.each([
   ['some balance', { current_balance: 0.01, currency: 'GBP' }],
   ['redeemed in part', { redemption_status: 'partially_redeemed' }],
-])('there is no reason: %s', async (_, columns) => {
+])('a voucher is redeemable: %s', async (_, columns) => {
   const { data } = await resolveOne(columns)
   expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
   expect(data.redemption_token).toMatch(/^\S{22,}$/)
 })
 
-test('the reason depends on the calendar day of the tenant that owns the voucher, and both ends are valid', () =>
+test('a voucher is valid from its first to its last day in the time zone of its owner', () =>
   onOneDay(async () => {
     const zones = ['Pacific/Kiritimati', 'Pacific/Niue']
     for (const [zone = '', elsewhere = ''] of [zones, zones.toReversed()]) {
@@ -117,7 +117,7 @@ test('the reason depends on the calendar day of the tenant that owns the voucher
     }
   }))
 
-test('a redemption token is signed with ES256 by a published key, and says which voucher was resolved where, by whom, until when', async () => {
+test('a redemption token is signed with a published key, and names voucher, owner, tenant and token', async () => {
   const owner = await build.tenant()
   const till = await build.tenant({ parent_id: owner })
   const token = await build.token([owner, till])
@@ -135,7 +135,7 @@ test('a redemption token is signed with ES256 by a published key, and says which
   expect((await checkToken(client, again.redemption_token)).payload.jti).not.toBe(payload.jti)
 })
 
-test('a redemption token has the issuer, the audience and the lifetime that are configured', async () => {
+test('a redemption token has the configured issuer, audience and lifetime', async () => {
   const url = 'https://gateway.example.com'
   const settings = { PUBLIC_URL: url, REDEMPTION_AUDIENCE: 'tills', REDEMPTION_TOKEN_TTL: '7' }
   const other = await createApp(world, settings)
@@ -145,7 +145,7 @@ test('a redemption token has the issuer, the audience and the lifetime that are 
   expect(payload).toMatchObject({ iss: url, aud: 'tills', exp: Number(payload.iat) + 7 })
 })
 
-test('a resolution needs no lock: the voucher’s row is neither changed nor locked', async () => {
+test('a resolution neither changes nor locks the row of the voucher', async () => {
   const { id, reference } = await resolveOne({})
   const row = () =>
     platform`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
@@ -160,7 +160,7 @@ test('a resolution needs no lock: the voucher’s row is neither changed nor loc
   })
 })
 
-test('the scope is the path tenant, its ancestors and its descendants, if the token is authorised for the owner', async () => {
+test('vouchers of the path tenant, its ancestors and descendants are found if the token includes the owner', async () => {
   const top = await build.tenant({ name: 'Top' })
   const middle = await build.tenant({ name: 'Middle', parent_id: top })
   const bottom = await build.tenant({ name: 'Bottom', parent_id: middle })
@@ -186,7 +186,7 @@ test('the scope is the path tenant, its ancestors and its descendants, if the to
 
 const names = { reference: 'voucher_reference', qr_token: 'qr_token' }
 describe.each(Object.entries(names))('a %s that several tenants have', (column, field) => {
-  test('is the path tenant’s own, else of the nearest above it, else of one below it; 422 while that one has several', async () => {
+  test('resolves at the path tenant, else its nearest ancestor, else a descendant; several there are 422', async () => {
     const top = await build.tenant()
     const middle = await build.tenant({ parent_id: top })
     const till = await build.tenant({ parent_id: middle })
@@ -207,7 +207,7 @@ describe.each(Object.entries(names))('a %s that several tenants have', (column, 
     expect((await find()).status).toBe(404)
   })
 
-  test('is 422 when several tenants below have it, unless the token is authorised for only one of them', async () => {
+  test('is 422 when several descendants have it, unless the token is authorised for only one of them', async () => {
     const till = await build.tenant()
     const owners = [await build.tenant({ parent_id: till }), await build.tenant({ parent_id: till })]
     for (const owner of owners) await build.voucher(owner, { [column]: 'Below' })
@@ -220,7 +220,7 @@ describe.each(Object.entries(names))('a %s that several tenants have', (column, 
   })
 })
 
-test('of references in another case, the same case comes first, after the distance', async () => {
+test('the nearest tenant has priority; at the same distance, the reference in the same case', async () => {
   const till = await build.tenant()
   const { secret: all } = await build.token([whole(till)])
   for (const reference of ['Case', 'CASE']) {

@@ -11,12 +11,12 @@ import { createWorld, flawOf } from './support.ts'
 
 const { client, build, platform, pool } = await createWorld()
 
-/** The time within which a change of grants or of the tree takes effect, on a busy machine too. */
-const soon = 1_500
+/** The maximum time until a change of grants or of the tree takes effect, even on a busy machine, in milliseconds. */
+const maxDelayMs = 1_500
 
 const listPaths = (id: number) =>
   ['catalog/vouchers', 'sales/purchased-vouchers', 'customers/marketing-signups'].map(list => `/tenants/${id}/${list}`)
-/** The paths of a product, a voucher and a customer. */
+/** Returns the paths of a product, a voucher and a customer. */
 const recordPaths = (tenantId: number, ids: number[]) => listPaths(tenantId).map((list, at) => `${list}/${ids[at]}`)
 const fill = async (tenantId: number) => [
   await build.product(tenantId),
@@ -52,7 +52,7 @@ test('lists and records contain rows of the path tenant only', async () => {
   }
 })
 
-test('a grant includes its tenant, or with descendants every depth below it, each tenant once, and no other', async () => {
+test('a grant includes only its tenant, or with descendants also all tenants below, each once', async () => {
   const top = await build.tenant()
   const middle = await build.tenant({ parent_id: top })
   const bottom = await build.tenant({ parent_id: middle })
@@ -86,14 +86,14 @@ test('a grant with descendants follows changes of the tree', async () => {
   expect(await answers(403, [top])).toBe(true)
 
   await platform`update tenant set parent_id = ${top} where id = ${branch}`
-  await until('the branch is reached', () => answers(200, sorted(top, branch, leaf)), soon)
+  await until('the branch is reached', () => answers(200, sorted(top, branch, leaf)), maxDelayMs)
   const born = await build.tenant({ parent_id: leaf })
   expect((await client.rest(secret, listPaths(born)[0]!)).status).toBe(200)
   await platform`update tenant set parent_id = null where id = ${branch}`
-  await until('the branch is gone', () => answers(403, [top]), soon)
+  await until('the branch is gone', () => answers(403, [top]), maxDelayMs)
 })
 
-test('a grant of a tenant that an applier deleted does not include its former descendants', async () => {
+test('after an applier deletes a tenant, its grant does not include its former descendants', async () => {
   const top = await build.tenant()
   const below = await build.tenant({ parent_id: top })
   const reference = `R-${below}`
@@ -108,11 +108,11 @@ test('a grant of a tenant that an applier deleted does not include its former de
     await applier`delete from tenant where id = ${top}`
   })
   expect([await visible(secret), await count()]).toEqual([[], 0])
-  await until('the scope ends', async () => (await resolve()) === 403, soon)
+  await until('the scope ends', async () => (await resolve()) === 403, maxDelayMs)
   expect((await client.rest(secret, listPaths(below)[0]!)).status).toBe(403)
 })
 
-test('a token reaches a tenant that was deleted and came back, although the token was edited and rotated in between', async () => {
+test('a token includes a tenant that was deleted and inserted again, even after an edit and a rotation', async () => {
   const shop = await build.tenant({ name: 'Away Mill' })
   const stays = await build.tenant()
   const { id, secret } = await build.token([shop, stays])
@@ -120,7 +120,7 @@ test('a token reaches a tenant that was deleted and came back, although the toke
   expect(await status(secret)).toBe(200)
   await platform`delete from tenant where id = ${shop}`
   await projected(pool)
-  await until('the scope ends', async () => (await status(secret)) === 404, soon)
+  await until('the scope ends', async () => (await status(secret)) === 404, maxDelayMs)
   expect(await visible(secret)).toEqual([stays])
   expect((await getToken(pool, id)).tenants).toMatchObject([{ tenantId: shop, name: null }, { tenantId: stays }])
   const { rows } = await listTokens(pool, { limit: 50, filter: { tenant: String(shop) } })
@@ -130,7 +130,7 @@ test('a token reaches a tenant that was deleted and came back, although the toke
 
   await platform`insert into tenant (id, name) values (${shop}, 'Away Mill')`
   await projected(pool)
-  await until('the scope is back', async () => (await status(secret)) === 200, soon)
+  await until('the scope is back', async () => (await status(secret)) === 200, maxDelayMs)
   expect(await status(successor!)).toBe(200)
   expect(await visible(successor!)).toEqual(sorted(shop, stays))
 })

@@ -47,7 +47,7 @@ const described: Omit<Operation, 'method'>[] = [
   },
 ]
 
-/** The contract's eight operations, in its order. */
+/** The eight operations of the contract, in the order of the contract. */
 export const operations: Operation[] = described.map(it => ({ ...it, method: it.body ? 'POST' : 'GET' }))
 
 export const lists = operations.filter(({ name }) => name.startsWith('list'))
@@ -68,7 +68,7 @@ export async function createWorld(environment: NodeJS.ProcessEnv = {}) {
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
-/** Sends the request of an operation. Headers set to undefined are not sent. */
+/** Sends the request of an operation. A header whose value is undefined is not sent. */
 export function perform(
   client: Client,
   { method, path, body }: Operation,
@@ -101,13 +101,16 @@ export async function walk(client: Client, secret: string, path: string, query: 
   return { pages, cursors, records: pages.flat() }
 }
 
-/** The errors of a 422, by field; null for anything else. */
+/** Returns the names of the fields with errors in a 422; null for any other status. */
 export const faultyFields = ({ status, body }: Answer): string[] | null =>
   status === 422 ? Object.keys(body.errors).sort() : null
 
 const isSentence = (line: unknown) => /^[A-Z].+\.$/.test(String(line))
 
-/** Returns the problem of an error response, which must be JSON with a sentence and without internals (R17, R18). */
+/**
+ * Returns what is wrong with an error response, or null. The response must be JSON with a sentence and without
+ * internals (R17, R18).
+ */
 export function flawOf({ status, headers, text, body }: Answer, wanted: number): string | null {
   if (status !== wanted) return `${status} instead of ${wanted}: ${text}`
   if (headers['content-type'] !== 'application/json; charset=utf-8') return `type ${headers['content-type']}`
