@@ -21,27 +21,27 @@ const products = (headers = {}) => client.rest(secret, `/tenants/${tenantId}/cat
 const tenants = () => client.rest(secret, '/tenants')
 const query = `{ tenant(id: "${tenantId}") { catalogVouchers { nodes { title } } } }`
 
-/** Sends as many requests as an operation may have under way, which wait for a table, and others meanwhile. */
+/** Sends as many requests as an operation may have under way. While they wait for a table lock, `work` sends others. */
 const whileFull = <Others>(send: () => Promise<{ status: number }>, work: () => Promise<Others>) =>
   platform.begin(async sql => {
     await sql`lock table gateway.product`
-    const under = Array.from({ length: 15 }, send)
+    const waiting = Array.from({ length: 15 }, send)
     await untilLockWaits(platform)
-    return { under, others: await work() }
+    return { waiting, others: await work() }
   })
 
-test('beyond the requests that an operation may have under way, further ones are 503, and requests of another operation are answered', async () => {
-  const { under, others } = await whileFull(products, async () => ({
+test('beyond the maximum under way, requests of an operation are 503, and other operations are answered', async () => {
+  const { waiting: full, others } = await whileFull(products, async () => ({
     refused: await Promise.all([
       ...Array.from({ length: 50 }, () => products()),
       products({ 'x-request-id': 'refused' }),
     ]),
-    // They may have to wait for a connection, but are not refused.
+    // Requests of other operations may wait for a connection, but are not refused.
     waiting: [tenants(), client.graphql(secret, '{ viewer { name } }')],
     health: await client.ask({ method: 'GET', url: '/livez' }),
   }))
   const { refused, waiting, health } = others
-  // Callers that are refused together must not retry together.
+  // `Retry-After` differs, so that callers that are refused together do not retry together.
   expect(new Set(refused.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1)
   for (const { status, headers, body } of refused) {
     expect(status).toBe(503)
@@ -49,11 +49,11 @@ test('beyond the requests that an operation may have under way, further ones are
     expect(headers['x-request-id']).toMatch(/^\S+$/)
     expect(headers['cache-control']).toBe('private, no-store')
     expect(Object.keys(body)).toEqual(['message'])
-    // It is refused before the token is looked up, and so is not counted.
+    // A request that is refused before the lookup of its token does not count against the rate limit.
     expect(headers['ratelimit-remaining']).toBeUndefined()
   }
   expect(health.status).toBe(200)
-  const later = [...(await Promise.all([...waiting, ...under])), await products()]
+  const later = [...(await Promise.all([...waiting, ...full])), await products()]
   expect(new Set(later.map(({ status }) => status))).toEqual(new Set([200]))
   const reason = 'The service has too many requests just now. Try again in a moment.'
   expect(lines().filter(({ reqId }) => reqId === 'refused')).toMatchObject([
@@ -61,8 +61,8 @@ test('beyond the requests that an operation may have under way, further ones are
   ])
 })
 
-test('beyond them GraphQL answers with errors, and other paths are answered', async () => {
-  const { under, others } = await whileFull(
+test('when GraphQL has its maximum of requests under way, further ones are 503, and pages are answered', async () => {
+  const { waiting, others } = await whileFull(
     () => client.graphql(secret, query),
     () => Promise.all([client.graphql(secret, '{ viewer { name } }'), client.ask({ url: '/assets/admin.css' })]),
   )
@@ -71,10 +71,10 @@ test('beyond them GraphQL answers with errors, and other paths are answered', as
   expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
   expect(refused.body.errors[0].extensions.code).toBe('UNAVAILABLE')
   expect(page.status).toBe(200)
-  await Promise.all(under)
+  await Promise.all(waiting)
 })
 
-test('a caller that disconnects frees its place, and its request does not begin', async () => {
+test('a caller that disconnects makes room for another request, and its own request does not begin', async () => {
   const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
   const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
   const path = `http://127.0.0.1:${port}${v1}/tenants`
@@ -87,14 +87,14 @@ test('a caller that disconnects frees its place, and its request does not begin'
   const areAnswered = async () =>
     (await Promise.all(Array.from({ length: 10 }, tenants))).every(({ status }) => status === 200)
   await until('ten requests are answered at once', areAnswered, 5_000)
-  // Neither refused requests nor callers that are gone are an outage.
+  // Refused requests and disconnected callers are not logged as an outage.
   expect(lines().map(({ msg }) => msg)).not.toContain('cannot answer')
 })
 
-/** The number of requests that an operation can have under way. */
+/** The maximum number of requests that an operation can have under way. */
 const limit = 9
 
-/** @param deadline of bodies and answers, in milliseconds */
+/** Starts a server with limits. @param deadline the time limit of bodies and of answers, in milliseconds */
 async function open(deadline: number, work: () => Promise<unknown> = () => sleep(50)) {
   const app = Fastify({ forceCloseConnections: true })
   afterAll(() => app.close())
@@ -115,7 +115,7 @@ async function open(deadline: number, work: () => Promise<unknown> = () => sleep
     return 'done'
   })
   const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
-  /** Sends heads, and the body without its last byte. */
+  /** Sends requests without the last byte of their bodies. */
   const begin = (count: number) =>
     Array.from({ length: count }, () => {
       const { socket } = openSocket(port)
@@ -126,7 +126,7 @@ async function open(deadline: number, work: () => Promise<unknown> = () => sleep
   return { seen, begin }
 }
 
-test('requests keep their places when their bodies come with their heads', async () => {
+test('up to the limit, requests are answered when all bodies arrive together with their heads', async () => {
   let release = () => {}
   const held = new Promise<void>(resolve => {
     release = resolve
@@ -140,11 +140,11 @@ test('requests keep their places when their bodies come with their heads', async
   release()
   await Promise.all(sent.map(({ received }) => received))
   expect(statuses.filter(status => status === 200)).toHaveLength(limit)
-  // The others were refused before their tokens were looked up.
+  // The other requests were refused before the lookup of their tokens.
   expect(seen.waiting).toBe(limit)
 })
 
-test('requests are refused when too many bodies end at the same time', async () => {
+test('requests beyond the limit are refused when too many bodies end at the same time', async () => {
   const { seen, begin } = await open(10_000)
   const sent = begin(30)
   await until('all heads have arrived', async () => seen.waiting === sent.length, 5_000)
@@ -155,7 +155,7 @@ test('requests are refused when too many bodies end at the same time', async () 
   expect(statuses.filter(status => status === 503)).toHaveLength(sent.length - limit)
 })
 
-test('requests leave no place taken when they end after their 408', async () => {
+test('requests that end after their 408 do not count against the limit any more', async () => {
   const { seen, begin } = await open(1_000)
   const late = begin(2 * limit)
   expect(new Set(await Promise.all(late.map(({ received }) => received)))).toEqual(new Set([408]))

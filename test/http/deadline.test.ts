@@ -46,18 +46,18 @@ app.post('/failing', async () => {
 app.post('/unread', { onRequest: () => released }, () => 'late')
 const origin = await app.listen({ host: '127.0.0.1', port: 0 })
 
-test('a response that has begun in time may take longer', async () => {
+test('a response that begins before the deadline may end after it', async () => {
   const response = await fetch(`${origin}/stream`)
   expect(response.status).toBe(200)
   expect(await response.text()).toBe('begun, and ended')
 })
 
-test('an unread body is a delay of the service, not of the caller', async () => {
+test('a body that the service has not started to read at the deadline is 503, not an error of the caller', async () => {
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify('-'.repeat(500_000))
   const response = await fetch(`${origin}/unread`, { method: 'POST', headers, body })
   expect(response.status).toBe(503)
-  // The service does not wait for the rest of the body.
+  // The service closes the connection instead of waiting for the rest of the body.
   expect(response.headers.get('connection')).toBe('close')
 })
 

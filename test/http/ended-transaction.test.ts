@@ -1,4 +1,4 @@
-/** A server that ends idle sessions: requests whose session it ends are answered with 503, and can be sent again. */
+/** When the database ends the session of a request, the request is answered with 503 and can be sent again. */
 import { connect as connectSocket, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -15,18 +15,18 @@ const tenant = await build.tenant()
 const { secret } = await build.token([tenant])
 await projected(ofTests)
 
-/** A network that delays each answer of the server. */
-const slow = createServer(client => {
+/** A proxy that delays each answer of the database by 20 ms. */
+const slowProxy = createServer(client => {
   const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
   client.on('error', () => {}).on('close', () => server.destroy())
   client.pipe(server, { end: false })
   server.on('error', () => {}).on('data', data => setTimeout(() => client.write(data), 20))
   server.on('close', () => setTimeout(() => client.destroy(), 40))
 })
-const port = await listen(slow)
+const port = await listen(slowProxy)
 
 const settings = ['idle_in_transaction_session_timeout', 'transaction_timeout', 'idle_session_timeout']
-test.each(settings)('%s', async setting => {
+test.each(settings)('a request whose session %s ends is 503', async setting => {
   const name = platform(address.database)
   const pool = connect({ ...address, host: '127.0.0.1', port }, { max: 1, statementTimeoutMs: 4000, role: serviceRole })
   const app = await buildServer({ config: readConfig({ LOG_LEVEL: 'silent' }), pool })

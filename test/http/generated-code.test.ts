@@ -41,8 +41,8 @@ const readScripts = (): Script[] =>
     .split('\n')
     .map(line => JSON.parse(line))
 
-/** Returns the scripts that were compiled from text. Node itself uses WebAssembly. */
-const generated = () => readScripts().filter(({ url }) => !/^(file|node|wasm):/.test(url))
+/** Returns the scripts that were compiled from text. WebAssembly, which Node itself uses, does not count. */
+const findGenerated = () => readScripts().filter(({ url }) => !/^(file|node|wasm):/.test(url))
 
 const inPackages = (url: string) => url.replace(/^.*\/node_modules\//, '')
 
@@ -59,7 +59,7 @@ const service = await serve({
 const { origin } = new URL(service.restAddress)
 const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
 
-// Loads the modules that are imported at first use.
+// These requests load the modules that are imported at first use.
 const pages = ['/graphiql', '/admin', '/admin/login', '/dashboard', '/docs', '/docs/errors', '/docs/reference']
 for (const path of ['/', ...pages, '/livez', '/readyz', '/nothing']) {
   await fetch(origin + path, { headers: { accept: 'text/html' } })
@@ -72,12 +72,12 @@ await ask('{ viewer { name } tenants { totalCount } }')
 async function ask(query: string, variables: Record<string, unknown> = {}) {
   const body = JSON.stringify({ query, variables })
   const answer = await (await fetch(`${origin}/graphql`, { method: 'POST', headers, body })).text()
-  // The remaining rate differs from answer to answer.
+  // The cost is removed, because the remaining rate differs between answers.
   return answer.replace(/,"extensions":\{"cost":\{[^}]*\}\}/, '')
 }
 
-/** Code that compiles text, or loads `node:vm`. */
-const compiles = /\bnew (Async)?(Generator)?Function\b|(?<![.\w$])(Function|eval)\(|["'](node:)?vm["']/
+/** Matches code that compiles text or loads `node:vm`. */
+const compilePattern = /\bnew (Async)?(Generator)?Function\b|(?<![.\w$])(Function|eval)\(|["'](node:)?vm["']/
 
 test('only listed files of the service can compile text', () => {
   const files = new Set(
@@ -88,12 +88,12 @@ test('only listed files of the service can compile text', () => {
   )
   expect(files.size).toBeGreaterThan(500)
   const withoutComments = (file: string) => readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/ .*$/gm, '')
-  const compilers = [...files].filter(file => compiles.test(withoutComments(file))).map(inPackages)
+  const compilers = [...files].filter(file => compilePattern.test(withoutComments(file))).map(inPackages)
   expect(compilers.filter(file => !Object.hasOwn(allowed, file))).toEqual([])
 })
 
-test('only listed files have compiled text', () => {
-  const compilers = new Set(generated().map(({ compiledBy }) => inPackages(compiledBy)))
+test('only listed files compiled text when the service ran', () => {
+  const compilers = new Set(findGenerated().map(({ compiledBy }) => inPackages(compiledBy)))
   expect(compilers.size).toBeGreaterThan(0)
   expect([...compilers].filter(file => !Object.hasOwn(allowed, file))).toEqual([])
 })
@@ -105,7 +105,7 @@ test('the service lets V8 compile the classes of the driver when it starts', asy
   expect(sent).toHaveLength(1)
 })
 
-/** Documents with a literal in each place that takes one. */
+/** Returns documents with the literal in each place where one is allowed. */
 const documentsWith = (literal: string) => [
   `{ tenant(id: ${literal}) { name } }`,
   `{ tenants(after: ${literal}) { totalCount } }`,
@@ -118,7 +118,7 @@ const documentsWith = (literal: string) => [
 ]
 
 test("never compiles a caller's text, even when requests repeat", async () => {
-  const before = generated().length
+  const before = findGenerated().length
   for (const value of ['process.exit(9)', '");process.exit(9);("', "',process.exit(9),'", '`;process.exit(9);`']) {
     const queries = [JSON.stringify(value), `"""${value}"""`].flatMap(documentsWith)
     const askEach = () => Promise.all(queries.map(query => ask(query, { t: value })))
@@ -128,6 +128,6 @@ test("never compiles a caller's text, even when requests repeat", async () => {
   const names = ['constructor', '__proto__', 'toString', 'x);process.exit(9);(']
   for (const name of names) await ask('{ viewer { name } }', { [name]: 'process.exit(9)' })
   expect(await ask('{ __typename }')).toBe('{"data":{"__typename":"Query"}}')
-  expect(generated().length).toBe(before)
+  expect(findGenerated().length).toBe(before)
   expect(service.child.exitCode).toBeNull()
 }, 60_000)

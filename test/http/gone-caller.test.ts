@@ -1,4 +1,4 @@
-/** Callers that leave while the service works for them: nothing more is done. */
+/** When a caller disconnects while its request is under way, the service does nothing more for the request. */
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
@@ -17,8 +17,8 @@ const { log, lines } = collectLog()
 const client = await createApp({ pool }, { LOG_LEVEL: 'warn' }, log)
 const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
 
-/** Sends a request and leaves while its first statement waits for a table, which is unlocked then. */
-async function askAndLeave(table: string, path: string, headers: Record<string, string>): Promise<void> {
+/** Sends a request, disconnects while the first statement waits for a locked table, and then unlocks the table. */
+async function askAndDisconnect(table: string, path: string, headers: Record<string, string>): Promise<void> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const accepted = once(client.app.server, 'connection')
   await platform.begin(async sql => {
@@ -35,11 +35,11 @@ async function askAndLeave(table: string, path: string, headers: Record<string, 
 
 const recorded = (action: string) => platform`select id from gateway.audit_entry where action = ${action}`
 
-test('a call whose caller left during the look-up of its token reads nothing, is counted, and is no error', async () => {
+test('a caller that disconnects during the lookup of its token counts as 499, and nothing is read', async () => {
   const query = encodeURIComponent(`{ tenant(id: ${tenantId}) { purchasedVouchers { nodes { reference } } } }`)
   for (const path of [`${v1}/tenants/${tenantId}/customers/marketing-signups`, `/graphql?query=${query}`]) {
     const token = await build.token([tenantId])
-    await askAndLeave('gateway.token', path, { host: 'x', accept: 'application/json', ...bearer(token.secret) })
+    await askAndDisconnect('gateway.token', path, { host: 'x', accept: 'application/json', ...bearer(token.secret) })
     await until('it is counted', async () => (await listRequestCounts(world.pool, token.id, 2)).length > 0, 10_000)
     expect(await listRequestCounts(world.pool, token.id, 2)).toMatchObject([{ status: 499, requests: 1 }])
     expect(await listRequestErrors(world.pool, token.id, 2)).toEqual([])

@@ -11,10 +11,12 @@ const portOf = async ({ app }: Client) => Number(new URL(await app.listen({ host
 const [port, trustedPort] = [await portOf(world.client), await portOf(behindProxy)]
 const known = { accept: 'application/json', authorization: `Bearer ${world.secret}` }
 
-/** Counts below and above those at which Node drops header lines by default. */
+/** Numbers of header lines below and above the numbers at which Node drops lines by default. */
 const counts = [0, 999, 1001, 2001, 3500]
 
-/** Sends distinct header lines, which stay below the limit of 16 KiB, and last `X-Forwarded-For`, as proxies add it. */
+/**
+ * Sends distinct header lines with less than 16 KiB in total. `X-Forwarded-For` is the last line, where proxies add it.
+ */
 async function forward(port: number, path: string, count: number, headers: Record<string, string> = {}) {
   const lines = Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index.toString(36)}`, '']))
   const sent = { host: `localhost:${port}`, ...headers, ...lines, 'x-forwarded-for': '203.0.113.7' }
@@ -36,7 +38,7 @@ test('behind a proxy, a caller has one request budget for any number of header l
   }
 })
 
-/** Sends raw header lines and returns the status. */
+/** Sends header lines as they are, and returns the status. */
 async function statusOf(head: string): Promise<number> {
   const { socket, received, closed } = openSocket(port)
   socket.write(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
@@ -51,11 +53,11 @@ test.each([
   ['a list', 'Via: x\r\n'],
   ['cookies', 'Cookie: a=b\r\n'],
   ['a header that must not repeat', 'Age: 1\r\n'],
-])('the token is read in the last of many header lines: %s', async (_, line) => {
+])('the token is read even in the last of many header lines: %s', async (_, line) => {
   for (const count of [999, 1024, 1_400]) expect(await statusOf(line.repeat(count) + required)).toBe(200)
 })
 
-test('headers beyond 16 KiB are rejected, in many lines or in one', async () => {
+test('headers of more than 16 KiB are rejected, both in many lines and in one line', async () => {
   expect(await statusOf(`ab:${'c'.repeat(8)}\r\n`.repeat(1_800) + required)).toBe(431)
   expect(await statusOf('abc:\r\n'.repeat(6_000) + required)).toBe(431)
   expect(await statusOf(`a: ${'b'.repeat(16_384)}\r\n${required}`)).toBe(431)

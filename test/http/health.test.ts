@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 
 const { address, platform, pool } = await createDatabase()
 
-/** A proxy before the database of the health checks. */
+/** A proxy in front of the database, for the health checks. */
 const proxy = await startProxy(() => join(address.host, `.s.PGSQL.${address.port}`))
 afterFile(proxy.stop)
 const health = connect(
@@ -29,35 +29,35 @@ const app = await buildServer({ config: readConfig({ LOG_REQUESTS: 'off' }), poo
 const { ask } = createClient(app)
 afterFile(() => app.close())
 const ready = () => ask({ method: 'GET', url: '/readyz' })
-/** Asks until the state of the steps is read in time, which a busy machine delays. */
+/** Requests /readyz until the answer has the state of the steps. A busy machine may not read the state in time. */
 const readyWithState = () =>
   until('the state of the steps is read', async () => {
     const answer = await ready()
     return answer.body.records ? answer : undefined
   })
 const isReady = async () => (await ready()).status === 200
-/** Asks until the answer has these reasons, and no others. @returns the answer, whose status is 200 */
+/** Requests /readyz until the answer has exactly these reasons. @returns the answer, whose status is 200 */
 const readyWith = async (...codes: string[]) => {
   const codesOf = ({ body }: Awaited<ReturnType<typeof ready>>) => body.reasons.map(({ code }: Reason) => code)
   const check = async () => {
     const answer = await ready()
     return codesOf(answer).join() === codes.join() ? answer : undefined
   }
-  // The check in the background has an interval of ten seconds.
+  // The background check runs every ten seconds.
   const answer = await until(`the reasons are ${codes}`, check, 20_000)
   expect(answer.status).toBe(200)
   return answer
 }
-/** Returns the messages of the log about a reason. */
-const loggedOf = (code: string) =>
+/** Returns the log messages about a reason. */
+const loggedMessages = (code: string) =>
   lines().flatMap(({ msg, reasons }) => (reasons?.some(reason => reason.code === code) ? [msg] : []))
 
-test('/readyz has the state of the steps, and is 503 only during the first fill', async () => {
+test('/readyz shows the state of the steps, and of their problems only the first fill makes it 503', async () => {
   await projected(pool)
   const counts = { secondsBehind: 0, waiting: 0, verifiedThrough: null, differed: 0, rejected: 0, rejectedKeys: [] }
   expect((await readyWithState()).body.records).toEqual({ secondsSinceStep: expect.any(Number), ...counts })
   await platform.begin(async sql => {
-    // No step is made during the test.
+    // The lock prevents steps during the transaction.
     await sql`lock table gateway.step_lock in exclusive mode`
     await platform`insert into tenant (name, time_zone) values ('Old Mill', 'Nowhere/Land')`
     await platform`insert into gateway.broken_mapping (record, reason) values ('voucher', 'no column')`
@@ -78,7 +78,7 @@ test('/readyz has the state of the steps, and is 503 only during the first fill'
   expect((await readyWithState()).body).toMatchObject({ reasons: [], records: { waiting: 0, rejected: 1 } })
 })
 
-test('/readyz names ten rejected keys: numbers and UUIDs, hashes of texts, and reasons that quote no value of their rows', async () => {
+test('/readyz lists ten rejected keys: text keys as hashes, and reasons without values of their rows', async () => {
   const uuid = '0192d3a5-6c8e-7f00-8000-0123456789ab'
   await platform`
     insert into gateway.rejected (record, key, reason)
@@ -86,7 +86,7 @@ test('/readyz names ten rejected keys: numbers and UUIDs, hashes of texts, and r
     union all select 'voucher'::gateway.record_type, key, 'reference is empty' from unnest(${`{0-CÖDE,${uuid},9-LAST}`}::text::text[]) key`
   const { rejected, rejectedKeys } = (await readyWithState()).body.records
   expect([rejected, rejectedKeys.length]).toEqual([12, 10])
-  // As docs/records.md has it.
+  // docs/records.md tells operators to compute the hash in this way.
   const hash = `sha256:${createHash('sha256').update('0-CÖDE').digest('hex').slice(0, 8)}`
   expect(rejectedKeys.slice(1, 4)).toEqual([
     { record: 'voucher', key: hash, reason: 'reference is empty' },
@@ -96,11 +96,11 @@ test('/readyz names ten rejected keys: numbers and UUIDs, hashes of texts, and r
   await platform`delete from gateway.rejected`
 })
 
-test('/readyz is 200 while changes of a source are not captured, which the service repairs unless the source is locked', async () => {
+test('/readyz is 200 while changes of a source are not captured, until the service repairs the capture', async () => {
   await platform`with shop as (insert into tenant (name) values ('New Mill') returning id)
     insert into product (tenant_id, slug, title, currency) select id, 'tea', 'Tea', 'EUR' from shop`
   await platform.begin(async sql => {
-    // A restore without triggers, while one session still writes.
+    // Simulates a restore without triggers, while a session still writes.
     await platform
       .unsafe(`alter table product disable trigger all;
         update product set title = 'Green tea';
@@ -112,12 +112,12 @@ test('/readyz is 200 while changes of a source are not captured, which the servi
       message: expect.stringMatching(/^Changes of table public.product /),
       action: expect.stringMatching(/: call gateway.capture\('public.product'\);$/),
     })
-    expect(loggedOf('CAPTURE_MISSING')).toEqual(['a reason begins'])
-    // A writer that came after the attempt does not wait.
+    expect(loggedMessages('CAPTURE_MISSING')).toEqual(['a reason begins'])
+    // The failed attempt to repair the capture does not block a later writer.
     await platform`update product set title = 'White tea'`
   })
   await readyWith()
-  expect(loggedOf('CAPTURE_MISSING')).toEqual(['a reason begins', 'a reason has ended'])
+  expect(loggedMessages('CAPTURE_MISSING')).toEqual(['a reason begins', 'a reason has ended'])
   await projected(pool)
   expect(await pool`select title from gateway.product`).toEqual([{ title: 'White tea' }])
 })
@@ -147,7 +147,7 @@ test('/readyz is 200 while all connections of the requests are busy', async () =
   await Promise.all(busy)
 })
 
-test('/readyz is 503 with the reason when the database has become read-only, also for sessions that exist', async () => {
+test('/readyz is 503 when the database becomes read-only, also for existing sessions', async () => {
   const name = platform(address.database)
   await platform`alter database ${name} set default_transaction_read_only = on`
   const { status, body } = await ready()
@@ -165,7 +165,7 @@ test('/readyz is 200 while the state of the steps cannot be read', async () => {
   })
 })
 
-test('/readyz is 200 while only its own connection is silent; when all are, 503 within about a second, and 200 afterwards', async () => {
+test('/readyz is 503 within about a second while all connections are silent, not only its own', async () => {
   const through = await buildServer({ config, pool: health, health })
   const probe = () => createClient(through).ask({ method: 'GET', url: '/readyz' })
   await until('it is 200', async () => (await probe()).status === 200, 4_000)
@@ -183,7 +183,7 @@ test('/readyz is 200 while only its own connection is silent; when all are, 503 
   await through.close()
 })
 
-test('connections to HEALTH_PORT that send nothing, or half a request, do not delay the stop', async () => {
+test('connections to HEALTH_PORT that send nothing or half a request do not delay the stop', async () => {
   const own = await buildServer({ config: readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool })
   const { port } = new URL(await own.health!.listen({ host: '127.0.0.1', port: 0 }))
   const open = ['', 'GET /readyz HTTP/1.1\r\nHost: '].map(text => {
@@ -200,7 +200,7 @@ test('connections to HEALTH_PORT that send nothing, or half a request, do not de
   for (const socket of open) socket.destroy()
 })
 
-test('with HEALTH_PORT only the server of that port answers the checks, with the headers of every response', async () => {
+test('with HEALTH_PORT, only that port answers the checks, with the usual headers of all responses', async () => {
   const { log, lines } = collectLog()
   const own = await buildServer({ config: readConfig({ HEALTH_PORT: '1', LOG_REQUESTS: 'off' }), pool, log })
   afterFile(() => own.close())
@@ -211,7 +211,7 @@ test('with HEALTH_PORT only the server of that port answers the checks, with the
     expect(answer.headers['cache-control']).toBe('private, no-store')
     expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/)
   }
-  // Neither the answer nor the log contains any part of a request.
+  // Neither the answer nor the log contains a part of the request.
   const stray = await createClient(own.health!).ask({ method: 'GET', url: '/%ZZ?token=planted' })
   expect(stray.status).toBe(404)
   expect(stray.body).toEqual({ message: 'No such path.' })

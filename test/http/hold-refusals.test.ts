@@ -1,4 +1,7 @@
-/** Tests how long refusals are held. Its file has no service: a running one would set its timers on the clock of these tests. */
+/**
+ * Tests how long refusals are delayed. No service runs in this file, because its timers would use the fake clock of the
+ * tests.
+ */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createRefusalHold } from '../../src/http/limits/hold-refusals.ts'
 
@@ -15,7 +18,7 @@ function open() {
   return { state, sent, refuse }
 }
 
-test('the first is sent after half a second, then some 1,000 in a second, in order', async () => {
+test('the first refusal is sent after half a second, then some 1,000 per second, in order', async () => {
   const { sent, refuse } = open()
   refuse(2_000)
   await vi.advanceTimersByTimeAsync(480)
@@ -27,21 +30,21 @@ test('the first is sent after half a second, then some 1,000 in a second, in ord
   expect(sent).toEqual(Array.from({ length: 2_000 }, (_, index) => index))
 })
 
-test('none waits longer than four seconds', async () => {
+test('no refusal waits longer than four seconds', async () => {
   const { sent, refuse } = open()
   refuse(20_000)
   await vi.advanceTimersByTimeAsync(4_020)
   expect(sent).toHaveLength(20_000)
 })
 
-test('a refusal beyond 20,000 is sent immediately', async () => {
+test('when 20,000 refusals wait, a further refusal is sent immediately', async () => {
   const { sent, refuse } = open()
   refuse(20_001)
   await vi.advanceTimersByTimeAsync(0)
   expect(sent).toEqual([20_000])
 })
 
-test('all are sent when the service is about to stop', async () => {
+test('all waiting refusals are sent when the service is about to stop', async () => {
   const { state, sent, refuse } = open()
   refuse(10_000)
   state.stopping = true

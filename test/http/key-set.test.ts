@@ -11,7 +11,7 @@ const { pool, platform, build } = database
 const tenantId = await build.tenant()
 await build.voucher(tenantId, { reference: 'ONE' })
 const { secret } = await build.token([tenantId])
-// Both start on a database that has no key.
+// Both instances start on a database without a key.
 const instances = await Promise.all([createApp(database), createApp(database)])
 const [first, second] = instances
 
@@ -21,7 +21,10 @@ const idsOf = async (client: Client): Promise<string[]> =>
 const issue = async (client: Client): Promise<string> =>
   (await client.resolve(secret, tenantId, { voucher_reference: 'ONE' })).body.data.redemption_token
 
-/** Checks a token by the keys of every instance. @returns the id of its key, and what the instances say of it */
+/**
+ * Checks a token with the public keys of each instance. @returns the id of the key of the token, and the result per
+ * instance
+ */
 async function checkEverywhere(token: string) {
   const checks = await Promise.allSettled(instances.map(instance => checkToken(instance, token)))
   const [header = ''] = token.split('.')
@@ -30,11 +33,11 @@ async function checkEverywhere(token: string) {
 const everywhere = ['fulfilled', 'fulfilled']
 const nowhere = ['rejected', 'rejected']
 
-/** Lets time pass for the keys. @param hours before now */
-const age = (hours: number) =>
+/** Makes the keys older by this number of hours. */
+const makeOlder = (hours: number) =>
   platform`update gateway.signing_key set signs_from = signs_from - ${hours} * interval '1 hour'`
 
-/** Waits until both instances publish some keys. */
+/** Waits until both instances publish exactly these keys. */
 const untilPublished = (kids: readonly string[]) =>
   until('both instances publish the keys', async () => {
     const published = await Promise.all(instances.map(idsOf))
@@ -43,7 +46,7 @@ const untilPublished = (kids: readonly string[]) =>
 
 const [kid = ''] = await idsOf(first)
 
-test('everybody may read the public keys, and caches keep them for minutes', async () => {
+test('the public keys are readable without a token, and caches may keep them for five minutes', async () => {
   const { status, headers, body } = await read(first)
   expect([status, headers['cache-control'], headers['access-control-allow-origin']]).toEqual([
     ...[200, 'public, max-age=300', '*'],
@@ -57,27 +60,27 @@ test('everybody may read the public keys, and caches keep them for minutes', asy
   expect(headers).not.toHaveProperty('ratelimit-limit')
 })
 
-test('a new key is published by all instances before it signs, and the former key until its last token has ended', async () => {
+test('all instances publish a new key before it signs, and the former key until its last token expires', async () => {
   const former = await issue(first)
   const next = await rotateKeys(pool, tester, false)
   await untilPublished([kid, next])
   for (const instance of instances)
     expect(await checkEverywhere(await issue(instance))).toEqual({ kid, valid: everywhere })
-  await age(1 / 6)
+  await makeOlder(1 / 6)
   for (const instance of instances)
     await until('it signs with the new key', async () => (await checkEverywhere(await issue(instance))).kid === next)
   expect(await checkEverywhere(await issue(second))).toEqual({ kid: next, valid: everywhere })
-  await age(24)
+  await makeOlder(24)
   await deleteFormerKeys(pool)
   expect((await checkEverywhere(former)).valid).toEqual(everywhere)
-  await age(1)
+  await makeOlder(1)
   await deleteFormerKeys(pool)
   await untilPublished([next])
   const [entry] = await platform`select actor, detail from gateway.audit_entry where action = 'signing_key.rotate'`
   expect(entry).toEqual({ actor: 'tester', detail: { kid: next, isLost: false } })
 })
 
-test('a key that is no longer secret leaves at once, and its tokens are worth nothing', async () => {
+test('after a rotation with a lost key, that key is removed at once, and its tokens are invalid', async () => {
   const former = await issue(first)
   const next = await rotateKeys(pool, tester, true)
   await untilPublished([next])
@@ -85,7 +88,7 @@ test('a key that is no longer secret leaves at once, and its tokens are worth no
   expect(await checkEverywhere(await issue(first))).toEqual({ kid: next, valid: everywhere })
 })
 
-test('only the keys of the configuration are used: the first one signs, all are published', async () => {
+test('with keys in the configuration, only those are used: the first key signs, and all are published', async () => {
   const app = await createApp(database, { REDEMPTION_KEYS: `${'ab'.repeat(32)}, ${'cd'.repeat(32)}` })
   const published = await idsOf(app)
   expect(published).toHaveLength(2)

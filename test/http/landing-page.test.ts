@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 
 const { client, database } = await startService()
 
-// The first request imports GraphiQL, which takes seconds on a busy machine.
+// The first request imports GraphiQL, which may take seconds on a busy machine.
 await until('GraphiQL is loaded', async () => (await client.ask({ url: '/graphiql' })).status === 200, 60_000)
 
 const chromium = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
@@ -29,7 +29,7 @@ test.each([
   expect([status, headers['content-type'], headers.vary]).toEqual([expected, type, 'Accept'])
 })
 
-test('GET / as text is its links', async () => {
+test('GET / returns the links of the page as plain text', async () => {
   const { text } = await get({ accept: 'text/plain' })
   const links = [...text.matchAll(/^(\w.*?) +(http\S+)$/gm)].map(
     ([, name, link = '']) => [name, new URL(link)] as const,
@@ -45,7 +45,7 @@ test('GET / as text is its links', async () => {
   }
 })
 
-test('/ is an unknown path for other methods than GET and HEAD', async () => {
+test('/ is an unknown path for methods other than GET and HEAD', async () => {
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'] as const) {
     expect(flawOf(await client.ask({ method, url: '/', headers: { accept: chromium } }), 404), method).toBeNull()
   }
@@ -63,7 +63,7 @@ test('the page lists the operations of the contract, with their permissions', as
   )
 })
 
-test('the page shows PUBLIC_URL as its address, or else the host of the request', async () => {
+test('the page shows PUBLIC_URL as the address of the service, or else the host of the request', async () => {
   expect(textOf((await get({ host: 'gateway.test:81' })).text)).toContain('http://gateway.test:81/api/external/v1/')
   const { text } = await get({}, await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' }))
   expect(textOf(text)).toContain('https://gateway.example.com/api/external/v1/tenants')
@@ -77,10 +77,10 @@ test.each(["a'b", 'a;id', '$(id)', 'a&b'])('the page does not show a host that a
   expect(textOf(text)).toContain("'Accept: application/json' /api/external/v1/tenants")
 })
 
-/** The header that all pages share; test/browser/sign-in.test.ts follows its links. */
+/** Tests the header that all pages share. test/browser/sign-in.test.ts clicks its links. */
 const withoutGraphiql = await createApp(database, { GRAPHIQL: 'off', PUBLIC_URL: 'https://gateway.example.com' })
 const pages = ['/', '/docs', '/dashboard', '/admin/login']
-test.each(pages)('the navigation of %s leaves out what is not served', async url => {
+test.each(pages)('the navigation of %s has no link to pages that are not served', async url => {
   const headers = { host: 'gateway.example.com', accept: 'text/html' }
   const { status, text } = await withoutGraphiql.ask({ url, headers })
   expect(status).toBe(200)
@@ -97,7 +97,7 @@ const ask = (url: string, accept = chromium, method: 'GET' | 'POST' = 'GET') =>
 test.each([
   ...['/nothing', '/docs/nothing', '/assets/nothing.js', '/docs/downloads/nothing', '/graphiql/x', '/apis'],
   '/.well-known/security.txt',
-])('%s, where nothing is, is a page with links for a browser, and JSON for others', async path => {
+])('an unknown path %s is answered with a page for browsers, and with JSON for other clients', async path => {
   const { status, headers, text } = await ask(path)
   expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
   expect(text).toMatch(/<h1>Not found<\/h1>.*<a href="\/">/)
@@ -112,7 +112,7 @@ test.each([
   ['/api/external/v1/nothing', 401],
   ['/api/external/export/v1/nothing', 401],
   ['/graphql/nothing', 404],
-])('%s, of an API, is JSON for a browser too', async (path, status) => {
+])('an unknown API path %s is answered with JSON, also for browsers', async (path, status) => {
   expect(flawOf(await ask(path), status)).toBeNull()
 })
 
@@ -123,7 +123,7 @@ test('browsers find an icon, and crawlers what they may read', async () => {
   expect(text).toMatch(/^User-agent: \*\n(Allow: .*\n)+Disallow: \/\n$/)
 })
 
-test('security.txt names whom to tell about a weakness', async () => {
+test('security.txt names the contact for reports of vulnerabilities', async () => {
   const url = '/.well-known/security.txt'
   const read = async (settings: NodeJS.ProcessEnv) => {
     const SECURITY_CONTACT = 'ann@example.com https://example.com/report'
@@ -135,7 +135,7 @@ test('security.txt names whom to tell about a weakness', async () => {
     'Contact: mailto:ann@example.com\nContact: https://example.com/report\n' +
       `Expires: ${expires}\nPreferred-Languages: en\nCanonical: https://gateway.example.com${url}\n`,
   )
-  // At most a year, as RFC 9116 recommends.
+  // The file expires within a year, as RFC 9116 recommends.
   expect((Date.parse(expires) - Date.now()) / 86_400_000).toBeLessThan(365)
   // `Canonical` is left out when only this machine can reach the address.
   expect(await read({ PUBLIC_URL: 'http://localhost:8080' })).not.toContain('Canonical')

@@ -12,7 +12,7 @@ const database = await createDatabase()
 const token = 'vgw_demo'
 const { app: demo } = await createApp({ ...database, demoToken: token })
 
-/** Requests both. @returns which of them answer as to a browser on this machine */
+/** Requests the page API access and the demo token. @returns whether API access opens, and the token */
 async function openTo(remoteAddress: string, headers: Record<string, string>) {
   const [admin, demoToken] = await Promise.all(
     ['/admin/login', '/demo-token'].map(url => demo.inject({ method: 'GET', url, remoteAddress, headers })),
@@ -29,7 +29,7 @@ test.each([
   ['127.200.0.1', { host: 'localhost' }],
   ['::1', { host: '[::1]:8080' }],
   ['::ffff:127.0.0.1', { host: 'localhost' }],
-])('a browser on this machine gets both: %s, %j', async (address, headers) => {
+])('a browser on this machine gets API access and the demo token: %s, %j', async (address, headers) => {
   expect(await openTo(address, headers)).toEqual({ admin: true, token })
 })
 
@@ -46,11 +46,11 @@ test.each([
   ['127.0.0.1', { host: 'localhost', forwarded: 'for=192.0.2.7' }],
   ['127.0.0.1', { host: 'localhost', 'x-real-ip': '192.0.2.7' }],
   ['127.0.0.1', { host: 'localhost', via: '1.1 proxy' }],
-])('others get neither: %s, %j', async (address, headers) => {
+])('other clients get neither API access nor the demo token: %s, %j', async (address, headers) => {
   expect(await openTo(address, headers)).toEqual({ admin: false, token: null })
 })
 
-test('nginx, which by default adds no header about the browser, gets neither', async () => {
+test('nginx, which by default adds no header about the browser, gets neither API access nor the token', async () => {
   const port = Number(new URL(await demo.listen({ host: '127.0.0.1', port: 0 })).port)
   const ask = (path: string, version: string) => {
     const socket = connect(port, '127.0.0.1')

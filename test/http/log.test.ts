@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const { build, database, platform } = await startService()
 
-// Every value in a row or a request contains this word.
+// Every text in a row or a request contains this word.
 const marker = 'planted'
 const tenantId = await build.tenant({ name: 'Planted tenant', subdomain: 'planted' })
 await build.voucher(tenantId, {
@@ -25,16 +25,16 @@ await build.customer(tenantId, { email: 'planted@example.com', surname: 'Planted
 await build.product(tenantId, { title: 'Planted product' })
 const { secret } = await build.token([tenantId], { name: 'planted token' })
 
-/** Raises an error with the marker in every field that can contain it. */
+/** Raises an error with the marker in every field that can contain text. */
 const raising = `raise exception E'planted\\n    at planted (file:///planted.js:1:1)'
   using errcode = 'P0042', detail = 'planted detail', hint = 'planted hint', table = 'planted table'`
 
-/** Runs PL/pgSQL whenever the service looks for a voucher by its reference. */
+/** Returns statements that let the database run PL/pgSQL whenever the service searches a voucher by its reference. */
 const onResolution = (body: string) => onRead('gateway.voucher_entry', body)
 
 const brokenRow = onResolution('insert into public.other default values')
 
-/** Failures while a voucher is resolved: the statements that cause and mend each, and what its line has. */
+/** Failures during a resolution: the statements that cause and undo each, and the properties of its log line. */
 const failures = [
   {
     name: 'a check constraint that fails',
@@ -79,19 +79,19 @@ const ask = (client: Client, id: string, url: string, body: object) =>
 const resolve = (client: Client, id: string, body: object) =>
   ask(client, id, `${v1}/tenants/${tenantId}/redemptions/resolve?cursor=planted&planted=planted`, body)
 
-/** Returns the places of the marker and of the token's secret, which a log must not contain. */
-const leaks = (text: string) =>
+/** Returns the places where a log contains the marker or the secret of the token. */
+const findLeaks = (text: string) =>
   [...text.matchAll(new RegExp(`.{0,40}(?:${marker}|${secret}).{0,40}`, 'gi'))].map(String)
 
 let requestCount = 0
 
-describe('at the level trace, which writes most', () => {
+describe('at the level trace, which writes the most lines', () => {
   const { log, text, lines } = collectLog()
   const pool = connect(database.address, { max: 4, statementTimeoutMs: 2_000, role: serviceRole })
   const createLogged = (on: Pool = pool) => createApp({ pool: on }, { LOG_LEVEL: 'trace', LOG_REQUESTS: 'all' }, log)
   let client: Client
 
-  // A service of its own for each, because a failure that repeats has no stack.
+  // Each test starts a new service, because a repeated failure is logged without a stack.
   beforeEach(async () => {
     client = await createLogged()
     return () => client.app.close()
@@ -104,21 +104,21 @@ describe('at the level trace, which writes most', () => {
     const answer = await failure.send(client, id).finally(() => platform.unsafe(failure.undo))
     expect(answer.body.errors?.[0]?.message ?? answer.body.message).toMatch(/^The service /)
     const written = lines().filter(({ reqId, err }) => reqId === id && err)
-    // On a slow machine a background job may have begun the outage.
+    // On a slow machine, the failure may follow one of a background job, and is then only counted.
     const isCounted = () => lines().some(({ requestIds = [] }) => requestIds.includes(id))
     if (written.length === 0) await until('it is counted', isCounted, 3_000)
     for (const { err } of written) {
       expect(err).toMatchObject(failure.err)
       expect(err?.stack).toMatch(/^ {4}at /)
     }
-    expect(leaks(text())).toEqual([])
+    expect(findLeaks(text())).toEqual([])
   })
 
   it('the line about a bug of the service contains its type and stack only', async () => {
     const id = `request-${++requestCount}`
     await platform`alter table gateway.token rename column permissions to right_permissions`
     await platform`alter table gateway.token add column permissions text[]`
-    // New connections, because the others have prepared the statement for the old table.
+    // The service gets a new connection, because existing ones have prepared the statement for the old table.
     const fresh = connect(database.address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
     const answer = await requests.REST!(await createLogged(fresh), id)
     await platform`alter table gateway.token drop column permissions`
@@ -128,7 +128,7 @@ describe('at the level trace, which writes most', () => {
     expect(lines().filter(({ reqId, err }) => reqId === id && err)).toMatchObject([
       { err: { type: 'TypeError', stack } },
     ])
-    expect(leaks(text())).toEqual([])
+    expect(findLeaks(text())).toEqual([])
   })
 
   it('the line about a failed form contains none of its fields', async () => {
@@ -140,7 +140,7 @@ describe('at the level trace, which writes most', () => {
     expect(page.status).toBe(500)
     const err = { code: '23514', statement: 'administrator.record_failed_sign_in', table: 'audit_entry' }
     expect(lines().filter(line => line.reqId === 'the-form' && line.err)).toMatchObject([{ err }])
-    expect(leaks(text())).toEqual([])
+    expect(findLeaks(text())).toEqual([])
   })
 
   it('rejected requests are logged without their content', async () => {
@@ -162,19 +162,19 @@ describe('at the level trace, which writes most', () => {
     for (const query of ['planted', '{ planted }', 'query ($a: planted) { viewer { name } }']) {
       await client.graphql(secret, query, { planted: 'planted' })
     }
-    expect(leaks(text())).toEqual([])
+    expect(findLeaks(text())).toEqual([])
   })
 
   it('successful requests are logged without their content', async () => {
     for (const path of ['sales/purchased-vouchers', 'customers/marketing-signups', 'catalog/vouchers']) {
       const { status, text: body } = await client.rest(secret, `/tenants/${tenantId}/${path}`)
-      expect([status, leaks(body).length > 0]).toEqual([200, true])
+      expect([status, findLeaks(body).length > 0]).toEqual([200, true])
     }
     const answers = await Promise.all(Object.values(requests).map(send => send(client, 'resolved')))
     const issued = answers.flatMap(answer => answer.text.match(/[\w-]+\.[\w-]+\.[\w-]{86}/) ?? [])
     expect(issued).toHaveLength(2)
     for (const token of issued) expect(text()).not.toContain(token)
-    expect(leaks(text())).toEqual([])
+    expect(findLeaks(text())).toEqual([])
   })
 })
 
@@ -190,10 +190,10 @@ it('failed background jobs are logged with the statement, without the row', asyn
   await platform`drop function planted_context() cascade`
   const jobs = lines().filter(({ msg }) => msg.startsWith('failed: '))
   expect(jobs.map(({ err }) => err)).toMatchObject([{ code: 'P0042', statement: 'request_count.save' }])
-  expect(leaks(text())).toEqual([])
+  expect(findLeaks(text())).toEqual([])
 })
 
-it('a failure that repeats has its stack once, and is counted by code and statement with some request ids', async () => {
+it('a repeated failure is logged once with a stack, and then counted by code and statement', async () => {
   const { log, lines } = collectLog()
   const client = await createApp(database, { LOG_LEVEL: 'info' }, log)
   const failure = onResolution(raising)
@@ -218,7 +218,7 @@ it('a failure that repeats has its stack once, and is counted by code and statem
 it.concurrent.each([
   ['thrown', 'SIGHUP'],
   ['rejected', 'SIGUSR2'],
-] as const)('an uncaught error that is %s ends the process with a line without its text', async (_how, signal) => {
+] as const)('an uncaught error that is %s ends the process with a line without its message', async (_how, signal) => {
   const source = `
     const error = Object.assign(new Error('planted', { cause: new Error('planted') }), { detail: 'planted', code: 'E1' })
     process.on('SIGHUP', () => { throw error })
@@ -232,7 +232,7 @@ it.concurrent.each([
   const printed = service.printed().slice(before)
   const last: LogLine = JSON.parse(printed.trim().split('\n').at(-1) ?? '')
   expect(last).toMatchObject({ level: 60, err: { code: 'E1', cause: { type: 'Error' } } })
-  expect(leaks(printed)).toEqual([])
+  expect(findLeaks(printed)).toEqual([])
 })
 
 const stackOf = (message: string) => toLoggedError(new Error(message)).stack
@@ -243,10 +243,10 @@ it.each([
   'planted\n    at planted (file:///planted.js:1:1)\n    at /planted.js:1:1',
 ])('an error in a log line has the stack without its message: %j', message => {
   expect(stackOf(message)).toMatch(/^ {4}at .*log\.test\.ts:\d+:\d+/)
-  expect(leaks(stackOf(message))).toEqual([])
+  expect(findLeaks(stackOf(message))).toEqual([])
 })
 
-it('an error in a log line has no text of a changed or nested error', () => {
+it('an error in a log line shows no message of a changed or nested error', () => {
   const changed = new Error('planted\n    at planted (file:///planted.js:1:1)')
   changed.message = 'something else'
   const named = Object.assign(new Error('x'), { name: 'the planted one', code: 'planted code', port: 'planted' })
@@ -256,14 +256,14 @@ it('an error in a log line has no text of a changed or nested error', () => {
   const json = new Error('planted', { cause: new SyntaxError('planted') })
   const own = Object.assign(new Error('planted'), { planted: marker, query: 'select /* planted */ 1', args: [marker] })
   for (const error of [changed, named, circular, many, json, own, 'planted', { message: 'planted' }, null]) {
-    expect(leaks(JSON.stringify(toLoggedError(error)))).toEqual([])
+    expect(findLeaks(JSON.stringify(toLoggedError(error)))).toEqual([])
   }
   const types = ['Error', 'Error', 'TypeError', 'string', 'Error']
   expect(toLoggedError(many).errors?.map(({ type }) => type)).toEqual(types)
   expect(toLoggedError(json).cause?.type).toBe('SyntaxError')
 })
 
-it('an error in a log line has the address of a failed connection', () => {
+it('an error in a log line shows the address of a failed connection', () => {
   const refused = { code: 'ECONNREFUSED', syscall: 'connect', address: '127.0.0.1', port: 5432 }
   expect(toLoggedError(Object.assign(new Error('x'), refused))).toMatchObject(refused)
 })

@@ -13,7 +13,7 @@ const answersOf = (text: string) => text.match(/HTTP\/1\.1 200 /g)?.length ?? 0
 
 const paths = Array.from({ length: 100 }, (_, number) => `/flood/${number}`)
 
-test('requests that are sent together are handled and answered one after the other, behind requests of other connections', async () => {
+test('pipelined requests are handled one after the other, and requests of other connections in between', async () => {
   const app = Fastify({ forceCloseConnections: true })
   afterAll(() => app.close())
   const handled: string[] = []
@@ -48,7 +48,7 @@ test('requests that are sent together are handled and answered one after the oth
   for (const { socket } of [flood, other]) socket.destroy()
 })
 
-test('a connection on which more than 100 requests wait is closed, at the service and at its health server', async () => {
+test('a connection on which more than 100 requests wait is closed, also at the health server', async () => {
   const { pool } = await createDatabase()
   const app = await buildServer({ config: readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool })
   afterAll(() => app.close())

@@ -33,10 +33,10 @@ it('the line of a request has its route, operation, token, tenant, address and d
   expect(requests()).toEqual([{ level: 30, msg: 'request', pid: process.pid, ...any, ...route, ...caller }])
 })
 
-it('the line has the operation of GraphQL when its document is valid and its name looks like a name', async () => {
+it('the line has the GraphQL operation when the document is valid and its name can contain no secret', async () => {
   const { graphql, requests } = await createLogged({ LOG_REQUESTS: 'all' })
   const spends = `{ tenant(id: ${tenantId}) { purchasedVouchers { nodes { id } } catalogVouchers { nodes { id } } } }`
-  // Twice: the second time its document is known.
+  // The second request uses the cached document.
   for (let time = 0; time < 2; time++) await graphql(secret, `query Nightly_sync2 ${spends}`)
   for (const query of [
     `query vgw_abcdef ${spends}`,
@@ -50,7 +50,7 @@ it('the line has the operation of GraphQL when its document is valid and its nam
   expect(requests()[4]).toMatchObject({ errors: [{ code: 'GRAPHQL_VALIDATION_FAILED' }] })
 })
 
-it('the line of a refused request has the reason', async () => {
+it('the line of a refused request has the reason of the refusal', async () => {
   const { rest, graphql, ask, requests } = await createLogged({ LOG_REQUESTS: 'errors' })
   await rest(secret, '/tenants')
   await rest(secret, `/tenants/${tenantId}9/sales/purchased-vouchers`)
@@ -72,7 +72,7 @@ it('the line of a refused request has the reason', async () => {
   ])
 })
 
-it('the line of a page has the administrator’s id, and neither e-mail nor link', async () => {
+it('the line of a page has the administrator’s id, and neither an e-mail address nor a secret link', async () => {
   const { app, text, requests } = await createLogged({ LOG_REQUESTS: 'all' })
   const browser = await signIn({ app }, database)
   await browser.get('/admin/tokens?secret')
@@ -85,7 +85,7 @@ it('the line of a page has the administrator’s id, and neither e-mail nor link
   expect(text()).not.toMatch(/secret-link|\?secret|root@|quiet water/)
 })
 
-it('no line is written for health checks, and at `off` for no request', async () => {
+it('no line is written for health checks, and with LOG_REQUESTS=off for any request', async () => {
   const { ask, requests } = await createLogged({ LOG_REQUESTS: 'all' })
   for (const url of ['/livez', '/readyz']) await ask({ method: 'GET', url })
   expect(requests()).toEqual([])
@@ -94,12 +94,12 @@ it('no line is written for health checks, and at `off` for no request', async ()
   expect(off.lines()).toEqual([])
 })
 
-it('a line is written for a share of the requests, and for all that were refused', async () => {
+it('with a sample, a line is written for a share of the successful requests and for all refused ones', async () => {
   const { rest, requests } = await createLogged({ LOG_REQUESTS: 'sample:0.5' })
   for (let time = 0; time < 100; time++) await rest(secret, '/tenants')
   for (let time = 0; time < 20; time++) await rest('unknown', '/tenants')
   const count = (wanted: number) => requests().filter(({ status }) => status === wanted).length
-  // The count is outside of these bounds once in 10^15 runs.
+  // The count exceeds these bounds only once in 10^15 runs.
   expect(count(200)).toBeGreaterThan(10)
   expect(count(200)).toBeLessThan(90)
   expect(count(401)).toBe(20)
@@ -110,7 +110,7 @@ const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
 const open = () => openSocket(Number(port))
 const lineOf = (id: string) => until('the line is written', () => requests().find(({ reqId }) => reqId === id))
 
-it('a request whose client leaves before the answer has a line', async () => {
+it('a line is written for a request whose client disconnects before the answer', async () => {
   const { socket } = open()
   const head = `POST ${v1}/tenants/${tenantId}/redemptions/resolve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}`
   const rest = 'Accept: application/json\r\nContent-Type: application/json\r\nContent-Length: 100'
@@ -120,7 +120,7 @@ it('a request whose client leaves before the answer has a line', async () => {
   expect(line).not.toHaveProperty('status')
 })
 
-it('headers that are too large have a line with the id of the response, and without their text', async () => {
+it('the line of a request with too large headers has the id of the response, and no text of the headers', async () => {
   const { socket, received, closed } = open()
   socket.end(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'secret'.repeat(4000)}\r\n\r\n`)
   await closed
@@ -130,9 +130,10 @@ it('headers that are too large have a line with the id of the response, and with
   expect(text()).not.toMatch(/secret/i)
 })
 
-it('a flood of refused requests is 50 lines a second, and a count', async () => {
+it('at most 50 lines per second are written for refused requests, and further ones are counted', async () => {
   const { app, requests, lines } = await createLogged({ LOG_REQUESTS: 'errors' })
-  // Without steps before each request: a slow machine would take a second for fewer than 50.
+  // This client runs no step before each request, because a slow machine would then send fewer than 50 requests per
+  // second.
   const { rest } = createClient(app)
   const started = Date.now()
   for (let time = 0; time < 200; time++) await rest('unknown', '/tenants')

@@ -16,7 +16,7 @@ const known = [...json, `Authorization: Bearer ${secret}`]
 const resolve = `${v1}/tenants/${tenantId}/redemptions/resolve`
 const form = 'Content-Type: application/x-www-form-urlencoded'
 
-/** Requests that are answered before their bodies are read, with the status of the response. */
+/** Requests that are answered before their bodies are read, and the status of each answer. */
 const requests: [string, string, string[], number][] = [
   ['v1 without a token', `POST ${resolve}`, json, 401],
   ['v1 beyond the request rate', `POST ${resolve}`, [...json, `Authorization: Bearer ${spent.secret}`], 429],
@@ -32,7 +32,7 @@ const requests: [string, string, string[], number][] = [
   ['/readyz', 'GET /readyz', [], 200],
 ]
 
-/** Ways to send a slow body: its header, its first bytes, and each further part. */
+/** Ways to send a slow body: the header, the first bytes, and each further part. */
 const framings = {
   length: { header: 'Content-Length: 1000000', begin: '', more: 'x' },
   chunks: { header: 'Transfer-Encoding: chunked', begin: '1\r\n{\r\n', more: '1\r\nx\r\n' },
@@ -41,7 +41,7 @@ const framings = {
 const headOf = (line: string, headers: string[]) =>
   [`${line} HTTP/1.1`, `Host: localhost:${port}`, ...headers, '', ''].join('\r\n')
 
-/** Returns the parts of a response; `complete` when it has its whole body. */
+/** Returns the parts of a response; `complete` is true when the whole body has arrived. */
 function parseResponse(received: string) {
   const start = received.indexOf('\r\n\r\n')
   const head = received.slice(0, start)
@@ -55,7 +55,7 @@ function parseResponse(received: string) {
 
 /** Sends the first part of a body, and a further part every 50 ms while the connection is open. */
 async function sendSlowly(head: string, { begin, more }: (typeof framings)['length']) {
-  // With `allowHalfOpen` the client continues to write after the service has ended its side.
+  // With `allowHalfOpen`, the client continues to write after the service has ended its side of the connection.
   const { socket, received, closed } = openSocket(port, { allowHalfOpen: true })
   socket.write(head + begin)
   const sending = setInterval(() => socket.writable && socket.write(more), 50)
@@ -66,22 +66,27 @@ async function sendSlowly(head: string, { begin, more }: (typeof framings)['leng
   return parseResponse(received())
 }
 
-// Its rate window may have ended during the test.
+// Uses up the rate of the token again, because its rate window may have ended.
 beforeAll(() => client.rest(spent.secret, '/tenants'))
 
 const cases = requests.flatMap(([name, line, headers, status]) =>
   Object.entries(framings)
-    // The framing of the body hardly matters for the answer.
+    // A few requests are also sent in chunks, because the framing hardly affects the answer.
     .filter(([framing]) => framing === 'length' || /^(v1 without a token|GraphQL without|a form)/.test(name))
     .map(([framing, body]) => ({ name, framing, line, headers, status, body })),
 )
 
-test.concurrent.each(cases)('$name, $framing: closed with an unread body', async ({ line, headers, status, body }) => {
+test.concurrent.each(cases)('$name, $framing: answered and closed with an unread body', async ({
+  line,
+  headers,
+  status,
+  body,
+}) => {
   const response = await sendSlowly(headOf(line, [...headers, body.header]), body)
   expect(response).toEqual({ status, connection: 'close', complete: true })
 })
 
-test.concurrent('a body whose Content-Length is too large is not read', async () => {
+test.concurrent('a request with a too large Content-Length is 413 before its body is read', async () => {
   for (const path of [resolve, '/graphql']) {
     const response = await sendSlowly(headOf(`POST ${path}`, [...known, framings.length.header]), framings.length)
     expect(response).toEqual({ status: 413, connection: 'close', complete: true })
@@ -97,7 +102,7 @@ test.concurrent('the connection of a client that waits for `100 Continue` is clo
   expect(parseResponse(response)).toEqual({ status: 401, connection: 'close', complete: true })
 })
 
-test.concurrent.each([resolve, '/graphql'])('half a body at %s is 408, an error of its sender', async path => {
+test.concurrent.each([resolve, '/graphql'])('half a body at %s is 408, which is an error of the caller', async path => {
   const { socket, received, closed } = openSocket(port)
   socket.write(`${headOf(`POST ${path}`, [...known, 'Content-Length: 20'])}{`)
   await closed
@@ -119,12 +124,12 @@ test.concurrent('bytes after the body on the closed connection are not parsed as
   expect(headers['ratelimit-remaining']).toBe('99999')
 })
 
-// The requests run one after the other, because the service discards data for only two seconds.
+// The tests run one after the other, because the service discards data for only two seconds.
 test.each([
   ['v1', `POST ${resolve}`, 401],
   ['headers that are too large', `GET ${v1}/tenants`, 431],
 ])('%s: a client that reads only after it has written everything gets the response', async (_, line, status) => {
-  // More bytes than the buffers of both sides hold.
+  // The body is larger than the socket buffers of both sides.
   const length = 14_000_000
   const head = headOf(line, [...json, ...(status === 431 ? [] : [`Content-Length: ${length}`])])
   const { socket, received, closed } = openSocket(port)
