@@ -7,7 +7,7 @@ import { createDatabase } from '../../support/database.ts'
 import { projected } from '../../support/projected.ts'
 import { until } from '../../support/until.ts'
 
-it('a read that was planned before there were vouchers reads the rollups by index', async () => {
+it('a statement whose plan is older than all vouchers still reads the rollups by index', async () => {
   const database = await createDatabase()
   const { pool, during } = await createPlanReader(database, 'generic')
   const client = await createApp({ pool })
@@ -23,7 +23,7 @@ it('a read that was planned before there were vouchers reads the rollups by inde
           topProducts(first: 4) { productId }
         } } }`,
       )
-    // As many requests at a time as there are connections, so that each connection has a plan.
+    // Sends as many requests at a time as the pool has connections, so that each connection has a plan.
     const plans = await during(() => Promise.all(Array.from({ length: 4 }, read)))
     return plans.filter(({ name }) => name === 'figures.read')
   }

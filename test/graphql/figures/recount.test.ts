@@ -1,4 +1,4 @@
-/** Figures equal what a count of the records gives, for every state of the tree and of the grants. */
+/** Figures equal a count of the records, for different trees and grants. */
 import { beforeAll, expect, it } from 'vitest'
 import { repairFigures } from '../../../src/domain/figures/check.ts'
 import { cutPeriod, type Days } from '../../../src/domain/figures/period.ts'
@@ -15,7 +15,7 @@ await fillWorld(platform)
 
 const parents = new Map(tenants.map(([id, parent]) => [id, parent]))
 
-/** @returns the tenants at or below a tenant that the grants include */
+/** Returns the granted tenants at or below a tenant. */
 function grantedBelow(tenantId: number, grants: readonly TenantGrant[]): number[] {
   const path = (id: number): number[] => {
     const parent = parents.get(id)
@@ -97,7 +97,7 @@ const periods = {
   apia: { from: '2011-12-28', to: '2012-01-03', by: 'DAY', timeZone: 'Pacific/Apia' },
   kathmandu: { from: '2011-12-01', to: '2025-01-31', by: 'MONTH', timeZone: 'Asia/Kathmandu' },
   kathmanduByDay: { from: '2024-10-01', to: '2024-12-31', by: 'DAY', timeZone: 'Asia/Kathmandu' },
-  // Its offset was -00:44:30 until the seventh of January.
+  // The offset of Monrovia was -00:44:30 until 7 January 1972.
   monrovia: { from: '1971-12-25', to: '1972-01-14', by: 'DAY', timeZone: 'Africa/Monrovia' },
   lordHowe: { from: '2024-03-09', to: '2024-12-30', by: 'MONTH', timeZone: 'Australia/Lord_Howe' },
   utc: { from: '2024-01-01', to: '2024-12-31', by: 'DAY', timeZone: 'UTC' },
@@ -121,11 +121,11 @@ beforeAll(async () => {
   await platform`update customer set marketing_opted = false where id % 10 = 4`
 })
 
-it.each(grants)('figures add the records of %s', async (_, given, asked) => {
+it.each(grants)('figures equal a count of the records: %s', async (_, given, asked) => {
   for (const period of asked) await compare(given, 1, true, period)
 })
 
-it('figures add the records of any period', async () => {
+it('figures of periods of any length equal a count of the records', async () => {
   const day = (number: number) => new Date(Date.UTC(2023, 0, number)).toISOString().slice(0, 10)
   for (const [index, length] of [1, 9, 16, 30, 32, 47, 75, 100, 160, 250, 365, 500, 800, 1500].entries()) {
     const first = 53 * index - (length > 400 ? 400 : 0)
@@ -133,7 +133,7 @@ it('figures add the records of any period', async () => {
   }
 })
 
-it('figures add the records of one tenant', async () => {
+it('figures of one tenant equal a count of its records', async () => {
   await compare([whole(1)], 3, false, periods.kolkata)
   await compare([whole(1)], 8, false, periods.utc)
 })

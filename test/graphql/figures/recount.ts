@@ -1,4 +1,4 @@
-/** Counts figures from the records, one by one: slow, and simple enough to be right. */
+/** Counts figures from single records: slowly, but with simple queries that are easy to check. */
 import { arrayText, type Pool } from '../../../src/db/sql.ts'
 import type { Days } from '../../../src/domain/figures/period.ts'
 
@@ -14,8 +14,8 @@ const sales = `
   coalesce(sum(coalesce(initial_balance, 0) - coalesce(current_balance, 0)) filter (where not void), 0) as redeemed,
   count(*) filter (where void)::integer as voided, ${withoutBalance('not void')}`
 
-/** The vouchers of the tenants with their status, and the day at their tenants. */
-const stated = `
+/** The query of all vouchers with their status and the current day in the time zone of their tenant. */
+const withStatus = `
   select voucher.*, today,
          case when void then 'VOID' when lower(redemption_status) = 'redeemed' or current_balance <= 0 then 'REDEEMED'
               when date_valid_end < today then 'EXPIRED' when date_valid_start > today then 'NOT_YET_VALID'
@@ -25,7 +25,7 @@ const stated = `
 
 const isOutstanding = `status not in ('VOID', 'REDEEMED', 'EXPIRED')`
 
-/** @returns functions that count the records of some tenants */
+/** Returns functions that count the records of these tenants. */
 export function createRecount(sql: Pool, tenants: readonly number[]) {
   const ids = `'${arrayText(tenants)}'::bigint[]`
   const read = async <Row extends object>(text: string): Promise<Row[]> => [...(await sql.unsafe<Row[]>(text))]
@@ -65,11 +65,11 @@ export function createRecount(sql: Pool, tenants: readonly number[]) {
       const rows = await read<{ currency: string | null; month: string | null; vouchers: number; balance: number }>(`
         select currency, date_trunc('month', date_valid_end::timestamp)::date as month, count(*)::integer as vouchers,
                coalesce(sum(current_balance), 0) as balance
-        from (${stated}) stated where tenant_id = any(${ids}) and ${isOutstanding} and ${condition}
+        from (${withStatus}) stated where tenant_id = any(${ids}) and ${isOutstanding} and ${condition}
         group by 1, 2 order by 1, 2`)
       const without = await read<{ currency: string | null; withoutBalance: object }>(`
         select currency, ${withoutBalance('true')}
-        from (${stated}) stated where tenant_id = any(${ids}) and ${isOutstanding} and ${condition} group by 1`)
+        from (${withStatus}) stated where tenant_id = any(${ids}) and ${isOutstanding} and ${condition} group by 1`)
       const add = (numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0)
       return [...new Set(rows.map(({ currency }) => currency))].map(currency => {
         const byExpiry = rows.filter(row => row.currency === currency).map(({ currency: _, ...figure }) => figure)
@@ -79,12 +79,12 @@ export function createRecount(sql: Pool, tenants: readonly number[]) {
       })
     },
 
-    /** The vouchers by status and currency, with what is left on them. */
+    /** Counts the vouchers by status and currency, and sums up their balances. */
     status: () =>
       read<{ status: string; currency: string | null; vouchers: number; balance: number; withoutBalance: object }>(`
         select status, currency, count(*)::integer as vouchers, coalesce(sum(current_balance), 0) as balance,
                ${withoutBalance('true')}
-        from (${stated}) stated where tenant_id = any(${ids}) group by 1, 2 order by 1, 2`),
+        from (${withStatus}) stated where tenant_id = any(${ids}) group by 1, 2 order by 1, 2`),
 
     consents(intervals: readonly Days[], zone: string) {
       const counted = (table: string, column: string, condition: string) => `

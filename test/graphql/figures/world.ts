@@ -13,12 +13,15 @@ export const tenants: readonly [id: number, parent: number | null, zone: string]
   [9, null, 'Europe/London'],
 ]
 
-/** Days at whose midnights clocks change, or at which a zone skipped a day or had no standard time; and some others. */
+/**
+ * Days on which clocks change at midnight or a zone skipped a day, days of a zone without standard time, and other
+ * days.
+ */
 const days = '1971-12-31 2011-12-30 2024-03-10 2024-11-03 2024-04-07 2024-10-06 2024-02-29 2024-12-31 2023-06-15'.split(
   ' ',
 )
 
-/** Fills a database: the same records in every run, except for those around today. */
+/** Fills a database with the same records in every run, except for the records around today. */
 export const fillWorld = (sql: Pool) =>
   sql
     .unsafe(`

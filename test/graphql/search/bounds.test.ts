@@ -7,10 +7,10 @@ import { projected } from '../../support/projected.ts'
 import { startService } from '../../support/service.ts'
 import { type Asked, idsOf, list } from './support.ts'
 
-/** Vouchers of the first tenant, and of each of the tenants below it. */
+/** The number of vouchers of the first tenant, and of each tenant below it. */
 const [many, some] = [12_000, 700]
-/** One of this many vouchers has `~~~` in its reference. */
-const every = 1_997
+/** One in this number of vouchers has `~~~` in its reference. */
+const interval = 1_997
 
 const { build, client, pool, platform } = await startService()
 const top = await build.tenant()
@@ -20,8 +20,8 @@ for (const [place, tenantId] of tenants.entries()) {
   await platform`
     insert into purchased_voucher (tenant_id, reference, product_title, recipient_name, currency, initial_balance,
       current_balance, redemption_status, purchase_timestamp, date_valid_end)
-    select ${tenantId}, ${`R${place}-`} || case when n % ${every} = 7 then '~~~' else '' end || n, 'Gift for two', 'Ann Lee',
-      case when n <= 5 then 'EUR' else 'GBP' end, 50, 50, case when n % 2 = 0 then 'redeemed' end,
+    select ${tenantId}, ${`R${place}-`} || case when n % ${interval} = 7 then '~~~' else '' end || n, 'Gift for two',
+      'Ann Lee', case when n <= 5 then 'EUR' else 'GBP' end, 50, 50, case when n % 2 = 0 then 'redeemed' end,
       case when n % 9 > 0 then timestamptz '2026-01-01Z' + n * interval '1 minute' end, date '2020-01-01' + n % 100
     from generate_series(1, ${place === 0 ? many : some}) n`
 }
@@ -50,7 +50,7 @@ it.each<[string, Partial<Asked>, number, string]>([
   expect(found.count).toEqual({ count, precision })
 })
 
-it('an exact count needs a list without a filter', async () => {
+it('totalCount is an error in a list with a filter or with descendants', async () => {
   const total = async (args: string) =>
     (await client.graphql(secret, `{ tenant(id: ${top}) { purchasedVouchers${args} { totalCount } } }`)).body
   const unfiltered = await total('(orderBy: { field: PURCHASED_AT }, filter: {})')
@@ -72,7 +72,7 @@ async function walk(more: Partial<Asked>, size: number, backward: boolean) {
 it.each([
   [3, false],
   [20, true],
-])('a page of %d says where a search that found too little goes on (backwards: %s)', async (size, backward) => {
+])('after a short page of %d, a cursor continues the search (backwards: %s)', async (size, backward) => {
   const one = await walk({}, size, backward)
   expect(one.flat()).toEqual(marked.filter(({ tenantId }) => tenantId === top).map(({ id }) => id))
   expect(one.length).toBeGreaterThan(Math.floor(many / mostCandidates))
@@ -80,7 +80,7 @@ it.each([
   expect(group.flat()).toEqual(marked.map(({ id }) => id))
 })
 
-it.each(['PURCHASED_AT', 'VALID_UNTIL'])('a page goes on also in the order %s', async field => {
+it.each(['PURCHASED_AT', 'VALID_UNTIL'])('after a short page, a cursor continues in the order %s', async field => {
   for (const direction of ['ASC', 'DESC'] as const) {
     const more = { orderBy: { field, direction }, withDescendants: true }
     const [forward, backward] = [(await walk(more, 4, false)).flat(), (await walk(more, 5, true)).flat()]

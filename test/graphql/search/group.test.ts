@@ -1,4 +1,4 @@
-/** Pages of a group with many tenants: all its vouchers fit in one window of the default rate. */
+/** Pages of a group with many tenants: one window of the default rate is enough to read all vouchers of the group. */
 import { expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
 import { projected } from '../../support/projected.ts'
@@ -46,7 +46,7 @@ async function readAll(more: object) {
     cost += body.extensions.cost.actual
     after = nextCursor
   }
-  // Only the last page may be shorter.
+  // Only the last page may have fewer than 100 records.
   expect(pages.slice(0, -1).filter(({ length }) => length < 100)).toEqual([])
   return { ids: pages.flat(), cost }
 }
@@ -62,20 +62,20 @@ const orders: [string, object, string][] = [
   ['by balance', { filter: pounds, orderBy: { field: 'BALANCE' } }, 'current_balance, id'],
 ]
 
-it.each(orders)('5,000 vouchers of a group are paged within one window, each once: %s', async (_, more, order) => {
+it.each(orders)('one window is enough for pages of 5,000 vouchers, each once: %s', async (_, more, order) => {
   const rows = await pool<{ id: number }[]>`
     select id from gateway.voucher where tenant_id between ${top} and ${top + 149}
     order by ${pool.unsafe(order)}`
   expect(rows).toHaveLength(vouchers)
   const { ids, cost } = await readAll(more)
   expect(ids).toEqual(rows.map(({ id }) => id))
-  // The rest of the window is left for the other requests of a page.
+  // The rest of the window remains for other requests of a web page.
   expect(cost).toBeLessThanOrEqual(100)
 })
 
 const costOf = async (more: Partial<Asked>) => {
   const { extensions } = await ask(client, await newToken(), asked(more), { first: 100 })
-  // Without the count of the page's list.
+  // The cost of the list, without the cost of its count.
   return extensions.cost.actual - 2
 }
 const byPurchase = { field: 'PURCHASED_AT' }
@@ -90,11 +90,11 @@ it.each<[string, Partial<Asked>, number]>([
   ['what the order is not by', { filter: purchases }, 5],
   ['what the order is by, and more', { orderBy: byPurchase, filter: { ...purchases, currency: 'GBP' } }, 5],
   ['a text', { filter: { text: 'r1' } }, 9],
-])('a page of a group costs what it may read: %s', async (_, more, cost) => {
+])('the cost of a page of a group grows with the number of rows that it may read: %s', async (_, more, cost) => {
   expect(await costOf(more)).toBe(cost)
 })
 
-it('a list that is short enough is searched whole: its first page has the last record', async () => {
+it('a short list is searched as a whole: its first page contains the last record', async () => {
   const group = await build.tenant()
   await build.tenant({ parent_id: group })
   await platform`

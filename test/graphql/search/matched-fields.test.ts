@@ -19,7 +19,7 @@ await build.customer(tenantId, { full_name: 'Ann Lee', forename: 'Ann', surname:
 await build.product(tenantId, { title: 'Tea for two' })
 const { secret } = await build.token([whole(tenantId)])
 
-/** Searches a text. @returns the fields of each record, by what `name` selects */
+/** Searches a text. @returns the matched fields of each record, by the value of the field `name` */
 async function search(text: string, { list = 'purchasedVouchers', name = 'reference', token = secret } = {}) {
   const data = await client.read(
     token,
@@ -34,9 +34,9 @@ async function search(text: string, { list = 'purchasedVouchers', name = 'refere
 it.each<[string, Record<string, string[]>]>([
   ['spa-2', { 'SPA-2': ['REFERENCE'] }],
   ['SPA', { 'SPA-2': ['REFERENCE', 'PRODUCT_TITLE'] }],
-  // Each word may occur in another field.
+  // Each word may occur in a different field.
   ['ZOË two', { 'TEA-1': ['PRODUCT_TITLE', 'RECIPIENT_NAME'] }],
-  // Short words are beginnings of words, and wildcards stand for themselves.
+  // Short words match only beginnings of words, and wildcards match only themselves.
   [
     't',
     { 'TEA-1': ['REFERENCE', 'PRODUCT_TITLE', 'RECIPIENT_NAME'], 'TEA-3': ['REFERENCE'], 'ÖL-4': ['PRODUCT_TITLE'] },
@@ -44,7 +44,7 @@ it.each<[string, Record<string, string[]>]>([
   ['100%', { 'SPA-2': ['PRODUCT_TITLE'] }],
   ['"lee" \\', { 'SPA-2': ['RECIPIENT_NAME'] }],
   ['öl-4', { 'ÖL-4': ['REFERENCE'] }],
-])('a voucher says where a text occurs: %s', async (text, found) => {
+])('a voucher has the fields in which a text occurs: %s', async (text, found) => {
   expect(await search(text)).toEqual(found)
 })
 
@@ -56,17 +56,17 @@ it('every match has at least one field', async () => {
   }
 })
 
-it('without a text no field is named', async () => {
+it('without a search text, no record has matched fields', async () => {
   expect(await search(' ')).toEqual({ 'TEA-1': [], 'SPA-2': [], 'TEA-3': [], 'ÖL-4': [] })
 })
 
-it('customers and products also name the fields', async () => {
+it('signups and products also have matched fields', async () => {
   const customers = { list: 'marketingSignups', name: 'email' }
   expect(await search('ann example', customers)).toEqual({ 'lee@example.com': ['FULL_NAME', 'FORENAME', 'EMAIL'] })
   expect(await search('two', { list: 'catalogVouchers', name: 'title' })).toEqual({ 'Tea for two': ['TITLE'] })
 })
 
-it('the name of a recipient is a field only with redeem_vouchers, and not sent to the database without it', async () => {
+it('only with redeem_vouchers a statement searches the names of recipients, and they are matched fields', async () => {
   const token = (await build.token([whole(tenantId)], { permissions: ['view_vouchers', 'view_orders'] })).secret
   const statements = await capture(pool, async () =>
     expect(await search('tea', { token })).toEqual({

@@ -82,7 +82,7 @@ it.each<[string, 'ASC' | 'DESC', string[]]>([
   expect(await namesOf({ list: 'marketingSignups', orderBy: { field, direction } })).toEqual(emails)
 })
 
-it('signups have a source of any length', async () => {
+it('signups are found by sources of any length', async () => {
   const tenantId = await build.tenant()
   const token = await build.token([tenantId])
   const long = randomBytes(5_000).toString('hex')
@@ -92,7 +92,7 @@ it('signups have a source of any length', async () => {
   expect(idsOf(await list(client, token.secret, asked))).toEqual([ids[1]])
 })
 
-it('names the field of each error', async () => {
+it('an error names each wrong argument', async () => {
   const fieldsOf = async (asked: Omit<Asked, 'tenantId'>) => {
     const { errors } = await ask(client, secret, { tenantId: top, ...asked })
     return Object.keys(errors[0].extensions.errors)
@@ -107,7 +107,7 @@ it('names the field of each error', async () => {
   expect(await fieldsOf({ list: 'catalogVouchers', filter: { price: { to: 5 } } })).toEqual(['filter.price'])
 })
 
-it('finds, with the tenants below, records of the tenants that the token is granted', async () => {
+it('with descendants, a search finds records of granted tenants only', async () => {
   const parent = await build.tenant()
   const child = await build.tenant({ parent_id: parent })
   const deep = await build.tenant({ parent_id: child })

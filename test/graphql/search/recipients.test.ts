@@ -15,22 +15,22 @@ const without = await build.token([tenantId], { permissions: ['view_vouchers', '
 
 const search = (text: string, more: Partial<Asked> = {}): Asked => ({ tenantId, filter: { text }, ...more })
 
-/** Returns an answer without its time, and its cost. */
-async function tell(secret: string, asked: Asked) {
+/** Returns an answer without `serverTime`, and its cost. */
+async function askWithoutTime(secret: string, asked: Asked) {
   const { data, errors, extensions } = await ask(client, secret, asked, { first: 1 }, 'reference')
   const { serverTime: _, ...told } = data.tenant.list
   const { requested, actual } = extensions.cost
   return { told, errors, cost: { requested, actual } }
 }
 
-it('without redeem_vouchers no name is recovered letter by letter', async () => {
-  // All but `t`: a title has `uilt`.
+it('without redeem_vouchers a search cannot find out the letters of a name', async () => {
+  // All letters except `t`: a title contains `uilt`.
   const letters = [...'abcdefghijklmnopqrsuvwxyz'].map(letter => `uil${letter}`)
   for (const withDescendants of [false, true]) {
-    // A text that no voucher has, whether it is in a name or not, has the same answer.
-    const nothing = await tell(without.secret, search('xxxx', { withDescendants }))
+    // The answer is the same for a text in a name and for a text that no voucher has.
+    const nothing = await askWithoutTime(without.secret, search('xxxx', { withDescendants }))
     for (const text of ['z', 'zoë', 'quill', 'Zoë Quill', 'q u', ...letters]) {
-      expect(await tell(without.secret, search(text, { withDescendants })), text).toEqual(nothing)
+      expect(await askWithoutTime(without.secret, search(text, { withDescendants })), text).toEqual(nothing)
     }
   }
 })
@@ -65,7 +65,7 @@ it('without redeem_vouchers the audit has no entry, because no names are searche
   expect(await tokenRecordsOf(database).exportsOf(without.id)).toEqual([])
 })
 
-it('a token with redeem_vouchers finds vouchers by the names of their recipients, and sees these', async () => {
+it('a token with redeem_vouchers finds vouchers by the names of their recipients, and sees the names', async () => {
   for (const text of ['quill', 'ZOË', 'q zoë', 'tea quill gift']) {
     const found = await list(client, withNames.secret, search(text), {}, 'recipientName')
     expect(found.edges, text).toMatchObject([{ node: { recipientName: name } }])

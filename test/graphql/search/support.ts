@@ -1,10 +1,10 @@
 import type { Client } from '../../support/app.ts'
 import type { PageArguments } from '../../support/graphql.ts'
 
-/** A list and the arguments of its query. */
+/** The tenant, the list and the arguments of a query. */
 export interface Asked {
   tenantId: number
-  /** Default: the list of vouchers. */
+  /** The default is the list of vouchers. */
   list?: 'purchasedVouchers' | 'catalogVouchers' | 'marketingSignups'
   filter?: object
   orderBy?: { field: string; direction?: 'ASC' | 'DESC' }
@@ -12,7 +12,7 @@ export interface Asked {
   updatedSince?: string
 }
 
-/** Asks for a page. @returns the answer of GraphQL */
+/** Requests a page. @returns the GraphQL answer */
 export async function ask(client: Client, secret: string, asked: Asked, page: PageArguments = {}, node = 'databaseId') {
   const { tenantId, list = 'purchasedVouchers', ...args } = asked
   const type = list.replace(/^./, first => first.toUpperCase()).slice(0, -1)

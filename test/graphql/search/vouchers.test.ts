@@ -10,7 +10,7 @@ const [firstDay, secondDay] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00.0000
 const [first, second, third] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000001Z', '2026-02-01T00:00:00Z']
 
 const { build, client } = await startService()
-// The days of these zones differ from each other at every time.
+// At any time, the current days of these zones differ.
 const top = await build.tenant({ time_zone: 'Pacific/Kiritimati' })
 const below = await build.tenant({ time_zone: 'Etc/GMT+12', parent_id: top })
 const { secret } = await build.token([whole(top)])
@@ -80,7 +80,7 @@ it.each<[object, string[]]>([
   [{ text: 'x\\y' }, ['x\\y-5']],
   [{ text: 'zoë' }, ['x\\y-5']],
   [{ text: ' tea  ann ' }, ['A%B-3']],
-  // Words of one or two letters are beginnings of words.
+  // Words of one or two letters match only beginnings of words.
   [{ text: 'an' }, ['A%B-3']],
   [{ text: 'l' }, ['A%B-3', 'PART-8']],
   [{ text: 'xl' }, ['NEW-7']],
@@ -94,7 +94,7 @@ it.each<[object, string[]]>([
 
 it.each<[string, object, string[]]>([
   ['UPDATED_AT', {}, ['A%B-3', 'GIFT-1', 'gift-2', 'Ö_-4', 'x\\y-5', 'OLD-6', 'NEW-7', 'PART-8', 'BELOW-9']],
-  // Records without what the order is by are the last in both directions.
+  // Records without a value in the order field are the last in both directions.
   ['PURCHASED_AT', {}, ['GIFT-1', 'gift-2', 'PART-8']],
   ['VALID_UNTIL', { validUntil: {} }, ['OLD-6', 'Ö_-4', 'GIFT-1', 'BELOW-9']],
   ['BALANCE', { currency: 'EUR' }, ['BELOW-9', 'PART-8', 'OLD-6']],
@@ -106,15 +106,15 @@ it.each<[string, object, string[]]>([
   }
 })
 
-/** The statuses with the reasons that a resolution gives; undefined: it is redeemable. */
+/** The status of a search by the reason of a resolution; undefined for a voucher that can be redeemed. */
 const reasons: Record<string, (string | undefined)[]> = {
   ...{ VOID: ['void'], REDEEMED: ['redeemed', 'no_balance'], EXPIRED: ['expired'], NOT_YET_VALID: ['not_yet_valid'] },
   ...{ PART_REDEEMED: [undefined], REDEEMABLE: [undefined] },
 }
 
-it('gives each voucher the status that a resolution finds', async () => {
+it('a search shows for each voucher the status that a resolution finds', async () => {
   for (const tenantId of [top, below]) {
-    // The day of each tenant, whose zones differ, decides at both ends.
+    // The current day of the tenant decides at both ends of the validity, and the zones of the tenants differ.
     for (const offset of [-2, -1, 0, 1, 2]) {
       await build.voucher(tenantId, { date_valid_end: day(offset) })
       await build.voucher(tenantId, { date_valid_start: day(offset) })
@@ -127,7 +127,7 @@ it('gives each voucher the status that a resolution finds', async () => {
   }
 })
 
-it('combines with updatedSince, and keeps it in the cursor', async () => {
+it('a filter combines with updatedSince, which the cursor keeps', async () => {
   const more = { orderBy: { field: 'VALID_UNTIL' }, filter: { status: ['VOID', 'EXPIRED', 'REDEEMED'] } }
   const since = { ...more, updatedSince: second }
   const all = await list(client, secret, asked(since), { first: 100 })
@@ -147,7 +147,7 @@ const lists: Partial<Asked>[] = [
   { withDescendants: true },
 ]
 
-it('a cursor belongs to its filter, its order and its tenants', async () => {
+it('a cursor is rejected with another filter, order or set of tenants', async () => {
   for (const [index, more] of lists.entries()) {
     const { pageInfo } = await list(client, secret, asked(more), { first: 2 })
     for (const [otherIndex, other] of lists.entries()) {
@@ -158,7 +158,7 @@ it('a cursor belongs to its filter, its order and its tenants', async () => {
   }
 })
 
-it('a cursor belongs to a filter however it is written', async () => {
+it('a cursor is accepted when the same filter is written differently', async () => {
   const written = { filter: { status: ['VOID', 'EXPIRED'], validUntil: { from: null, to: soon }, text: null } }
   const again = { filter: { validUntil: { to: soon }, status: ['EXPIRED', 'VOID'] }, withDescendants: false }
   const { pageInfo } = await list(client, secret, asked(written), { first: 1 })
