@@ -20,7 +20,7 @@ const figures = ['periods { from }', 'totals { value }', 'topProducts { title }'
 const ofFigures = (field: string) =>
   ofRoot(`figures(period: { from: "2026-01-01", to: "2026-02-28" }) { timeZone figure: ${field} }`)
 
-/** Fields that no operation of v1 selects; `test/rest/access.test.ts` has the others. */
+/** Tests fields that no operation of v1 selects; `test/rest/access.test.ts` tests the other fields. */
 it.each<[string, Permission[]]>([
   [ofRoot('catalogVouchers { nodes { purchasedVouchers { nextCursor } } }'), ['view_vouchers', 'view_orders']],
   ...[...figures, 'expiring { balance }', 'status { vouchers }'].map((field): [string, Permission[]] => [
@@ -31,7 +31,7 @@ it.each<[string, Permission[]]>([
 ])('%s requires all of %j', async (query, needed) => {
   const codeWith = async (permissions: Permission[]) => {
     const answer = await client.graphql((await build.token([root], { permissions })).secret, query)
-    // Figures that need another permission are no reason to withhold the time zone.
+    // The time zone is returned even when the token lacks the permission for a figure.
     if (query.includes('figures(')) expect(answer.body.data.tenant.field.timeZone).toBe('UTC')
     return codeOf(answer)
   }
@@ -58,7 +58,7 @@ it('the viewer has the name, tenants, permissions, expiry and rate of the token'
   })
 })
 
-it('the viewer has the state of its own webhooks, for one operation and in one statement', async () => {
+it('the viewer shows the state of its own webhooks, costs one operation, and takes one statement', async () => {
   await projected(pool)
   const [own, foreign] = [await build.token([root]), await build.token([root])]
   const add = (id: number) => createEndpoint(pool, tester, id, `https://partner.example.com/${id}`)

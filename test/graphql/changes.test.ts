@@ -33,8 +33,8 @@ async function changes(variables: Record<string, unknown> = {}, token = secret) 
 const namesOf = ({ lists }: { lists: { tenantId: number; list: string }[] }) =>
   lists.map(({ tenantId, list }) => `${tenantId} ${list}`)
 
-/** Returns the lists that a change moves, for a token. */
-async function movedBy(change: () => PromiseLike<unknown>, token = secret) {
+/** Returns the lists that `changes` reports to a token after an action. */
+async function listsChangedBy(change: () => PromiseLike<unknown>, token = secret) {
   const { serverTime } = await changes({}, token)
   await change()
   return namesOf(await changes({ after: serverTime }, token))
@@ -42,7 +42,7 @@ async function movedBy(change: () => PromiseLike<unknown>, token = secret) {
 
 const code = ({ errors }: { errors?: { extensions: { code: string } }[] }) => errors?.[0]?.extensions.code
 
-test('without an instant: all lists of the scope, in the order of their stamps; from the end: none', async () => {
+test('without `after`, all lists come in the order of their stamps; after the last stamp, none', async () => {
   const all = await changes()
   expect(namesOf(all).sort()).toEqual(
     [parent, child].flatMap(id =>
@@ -53,11 +53,11 @@ test('without an instant: all lists of the scope, in the order of their stamps; 
   expect(stamps).toEqual([...stamps].sort())
   expect(stamps.at(-1) < all.serverTime).toBe(true)
   expect(await changes({ after: all.serverTime })).toMatchObject({ lists: [], hasMore: false, access: all.access })
-  // The instant itself is what the client has.
+  // `after` is exclusive: the client already has the changes of that instant.
   expect(namesOf(await changes({ after: stamps.at(-2) }))).toEqual(namesOf(all).slice(-1))
 })
 
-test('a change is in the list that is named, from the instant before it on', async () => {
+test('a list that `changes` names contains the change, when it is read with the `since` of the list', async () => {
   const { serverTime } = await changes()
   const id = await build.voucher(child)
   const found = await changes({ after: serverTime })
@@ -66,19 +66,19 @@ test('a change is in the list that is named, from the instant before it on', asy
   const list = `/tenants/${child}/sales/purchased-vouchers?updated_since=${since}`
   expect((await client.rest(secret, list)).body.data).toMatchObject([{ id, updated_at: since }])
   const remove = () => platform`delete from purchased_voucher where id = ${id}`
-  expect(await movedBy(remove)).toEqual([`${child} PURCHASED_VOUCHERS`])
+  expect(await listsChangedBy(remove)).toEqual([`${child} PURCHASED_VOUCHERS`])
 })
 
-test('a grant without descendants does not reach the tenants below, and no grant reaches others (R21)', async () => {
+test('no grant includes other tenants, and only one with descendants the tenants below (R21)', async () => {
   const sell = async () => {
     for (const tenant of [foreign, child, parent]) await build.voucher(tenant)
   }
-  expect(await movedBy(sell)).toEqual([`${child} PURCHASED_VOUCHERS`, `${parent} PURCHASED_VOUCHERS`])
-  expect(await movedBy(sell, alone.secret)).toEqual([`${parent} PURCHASED_VOUCHERS`])
+  expect(await listsChangedBy(sell)).toEqual([`${child} PURCHASED_VOUCHERS`, `${parent} PURCHASED_VOUCHERS`])
+  expect(await listsChangedBy(sell, alone.secret)).toEqual([`${parent} PURCHASED_VOUCHERS`])
   expect(namesOf(await changes({}, (await build.token([])).secret))).toEqual([])
 })
 
-test('a tenant that comes, moves or is deleted changes the list of tenants of all that see it', async () => {
+test('a tenant that is added, moved or deleted changes the list of tenants of each token with it', async () => {
   const other = await build.token([whole(foreign)])
   const moved = await build.tenant({ parent_id: child })
   const named = await build.token([moved])
@@ -88,10 +88,10 @@ test('a tenant that comes, moves or is deleted changes the list of tenants of al
   expect(namesOf(await changes({ after: before }))).toEqual([`${parent} TENANTS`, `${child} TENANTS`].sort())
   expect(namesOf(await changes({ after: before }, other.secret))).toEqual([`${moved} TENANTS`])
   const remove = () => platform`delete from tenant where id = ${moved}`
-  expect(await movedBy(remove, named.secret)).toEqual([`${moved} TENANTS`])
+  expect(await listsChangedBy(remove, named.secret)).toEqual([`${moved} TENANTS`])
 })
 
-test('only permitted lists, and only lists that are asked for', async () => {
+test('`changes` returns only permitted lists, and only those that `lists` and `tenants` select', async () => {
   const { secret: ofProducts } = await build.token([whole(parent)], { permissions: ['view_vouchers'] })
   const names = [parent, child].flatMap(id => [`${id} CATALOG_VOUCHERS`, `${id} TENANTS`])
   expect(namesOf(await changes({}, ofProducts)).sort()).toEqual(names)
@@ -103,13 +103,13 @@ test('only permitted lists, and only lists that are asked for', async () => {
   expect(await changes({ tenants: [] })).toMatchObject({ lists: [] })
 })
 
-test('tenants that are named are checked as a tenant in the path is (R19)', async () => {
+test('the argument `tenants` is checked like a tenant in the path (R19)', async () => {
   expect(code(await changes({ tenants: [String(parent), String(foreign)] }))).toBe('FORBIDDEN')
   expect(code(await changes({ tenants: ['999999'] }))).toBe('NOT_FOUND')
   expect(code(await changes({ tenants: [String(child)] }, alone.secret))).toBe('FORBIDDEN')
 })
 
-test('`access` is another text when grants or permissions are', async () => {
+test('`access` differs when grants or permissions differ', async () => {
   const texts = new Set([(await changes({}, alone.secret)).access])
   for (const [grants, permissions] of [
     [[parent], permissionNames],
@@ -123,7 +123,7 @@ test('`access` is another text when grants or permissions are', async () => {
   expect(texts.size).toBe(4)
 })
 
-test('an instant from before a full pass is an error, and the epoch has grown', async () => {
+test('an `after` from a time before a required full pass is an error, and the epoch has grown', async () => {
   const { serverTime, epoch } = await changes()
   await platform`select gateway.require_full_pass()`
   const { errors } = await changes({ after: serverTime })
@@ -134,7 +134,7 @@ test('an instant from before a full pass is an error, and the epoch has grown', 
   expect(await changes({ after: fresh.serverTime })).toMatchObject({ lists: [], epoch: fresh.epoch })
 })
 
-test('more changes than an answer reads come in several answers, of one unit each', async () => {
+test('more changes than fit in one answer are returned in several answers, which cost one unit each', async () => {
   await platform`insert into tenant (name, parent_id) select 'Tenant ' || n, case when n % 2 = 0 then ${parent}::bigint end from generate_series(1, 4500) n`
   await projected(pool)
   const { body } = await client.graphql(secret, query)

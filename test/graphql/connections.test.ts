@@ -16,7 +16,7 @@ const fields = `nodes { databaseId } edges { cursor node { databaseId } } nextCu
 const { build, client } = await startService()
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
-/** Products in the list's order: with one stamp for several, and a microsecond apart. */
+/** The products in the order of the list. Some have the same stamp; others are one microsecond apart. */
 const ids: number[] = []
 const times = ['T10:00:00.000001', 'T10:00:00.000002', 'T10:00:00.000002', 'T10:00:00.000002', 'T10:00:00.000003']
 for (const updated_at of [
@@ -49,7 +49,7 @@ it.each([1, 2, 3, 4, 10])('every record is listed once, in order, forward and ba
   }
 })
 
-it('the records strictly between two cursors are listed, from either end', async () => {
+it('only the records between two cursors are listed, from either end', async () => {
   const { edges } = await page({})
   const [after, before] = [edges[1]!.cursor, edges[8]!.cursor]
   expect(idsOf(await page({ after, before }))).toEqual(ids.slice(2, 8))
@@ -66,7 +66,7 @@ it('each edge has the cursor of its record', async () => {
   }
 })
 
-it('a page says whether there are more records, an empty one too', async () => {
+it('every page, even an empty page, says whether there are more records', async () => {
   const none = { nodes: [], edges: [], nextCursor: null }
   const cursors = { startCursor: null, endCursor: null }
   expect(await page({ first: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasNextPage: true } })
@@ -75,7 +75,7 @@ it('a page says whether there are more records, an empty one too', async () => {
   expect(await page({ first: 0 }, 'purchasedVouchers')).toMatchObject({ ...none, pageInfo, totalCount: 0 })
 })
 
-it('updatedSince is part of cursors in both directions, and of the count', async () => {
+it('cursors in both directions keep updatedSince, and the count uses it', async () => {
   const updatedSince = '2026-01-01T10:00:00.000002Z'
   const { pageInfo, totalCount } = await page({ first: 1, updatedSince })
   expect([totalCount, (await page({ after: pageInfo.endCursor })).totalCount]).toEqual([6, 6])
@@ -84,7 +84,7 @@ it('updatedSince is part of cursors in both directions, and of the count', async
   expect(idsOf(await page({ last: 100, before: end.pageInfo.startCursor }))).toEqual(ids.slice(4, 9))
 })
 
-it('all errors are reported at once', async () => {
+it('all wrong arguments are reported in one error', async () => {
   const wrong = { first: -1, last: 101, after: 'x', before: 'y', updatedSince: '2026-01-01' }
   const { status, body } = await ask(wrong)
   expect(status).toBe(200)

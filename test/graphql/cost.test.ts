@@ -22,7 +22,7 @@ function expectHeaders(answer: Answer): void {
 const tenant = (selection: string) => `tenant(id: ${tenantId}) { ${selection} }`
 const lists = 'catalogVouchers { totalCount } purchasedVouchers(first: 2) { totalCount }'
 const links = 'purchasedVouchers { nodes { tenant { parent { name } } product { title } } }'
-const pageOf = 'query ($n: Int = 7) { tenants(first: $n) { nodes { catalogVouchers { totalCount } } } }'
+const pageQuery = 'query ($n: Int = 7) { tenants(first: $n) { nodes { catalogVouchers { totalCount } } } }'
 const skipped = `query ($no: Boolean!) { ${tenant('catalogVouchers @skip(if: $no) { totalCount } purchasedVouchers { totalCount }')} }`
 const ofNode = `{ node(id: "x") { ... on Tenant { ${lists} } ... on CatalogVoucher { title } } }`
 const resolve = (input: string) => `resolveVoucher(input: { tenantId: ${tenantId} ${input} }) { status }`
@@ -35,8 +35,8 @@ it.each<[string, string, number, number, object?]>([
   ['lists of two granted tenants', `{ viewer { tenants { tenant { ${lists} } } } }`, 4, 4],
   ['lists below edges', '{ tenants(last: 4) { edges { node { catalogVouchers { totalCount } } } } }', 5, 3],
   ['lists below a page of the default length', '{ tenants { nodes { catalogVouchers { totalCount } } } }', 51, 3],
-  ['a page size in a variable', pageOf, 4, 3, { n: 3 }],
-  ['a page size in the default of a variable', pageOf, 8, 3],
+  ['a page size in a variable', pageQuery, 4, 3, { n: 3 }],
+  ['a page size in the default of a variable', pageQuery, 8, 3],
   ['children below a page', '{ tenants { nodes { children { nodes { name } } } } }', 51, 3],
   ['fields that lead to other records', `{ ${tenant(links)} }`, 1, 1],
   ['a list that is skipped', skipped, 1, 1, { no: true }],
@@ -48,7 +48,7 @@ it.each<[string, string, number, number, object?]>([
   ['resolutions', `mutation { a: ${resolve('voucherReference: "x"')} b: ${resolve('')} }`, 2, 2],
 ])('the cost of a query: %s', async (_, query, requested, actual, variables) => {
   const secret = await newToken()
-  // The second time the document is cached.
+  // The second request uses the cached document.
   for (const left of [limit - actual, limit - 2 * actual]) {
     const answer = await client.graphql(secret, query, { ...variables })
     expect(costOf(answer)).toEqual({ requested, actual, remaining: left, resetsIn: fresh })
@@ -56,14 +56,14 @@ it.each<[string, string, number, number, object?]>([
   }
 })
 
-it('has no cost without a valid token', async () => {
+it('an answer without a valid token contains no cost', async () => {
   const { status, headers, body } = await client.post('vgw_wrong', { query: '{ viewer { name } }' })
   expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer'])
   expect(body.errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }])
   expect(body.extensions).toBeUndefined()
 })
 
-it('a field that costs more than is left uses up the rest', async () => {
+it('a field that costs more than the remaining units fails and uses them up', async () => {
   const secret = await newToken({ rateLimit: 4 })
   const figures = 'figures(period: { from: "2026-01-01", to: "2026-01-31" })'
   const query = `{ ${tenant(`${figures} { topProducts { value } totals { value } }`)} }`
@@ -73,9 +73,9 @@ it('a field that costs more than is left uses up the rest', async () => {
   expect(costOf(answer)).toEqual({ requested: 7, actual: 4, remaining: 0, resetsIn: fresh })
 })
 
-it('fields of concurrent queries beyond the rate fail, exactly', async () => {
+it('concurrent queries get exactly as many fields as the rate limit allows', async () => {
   const secret = await newToken()
-  // As many expensive requests as a token may have under way.
+  // Ten expensive requests: the maximum that a token may have under way.
   const seven = `{ ${[1, 2, 3, 4, 5, 6, 7].map(n => `f${n}: tenants(first: 1) { nodes { name } }`).join(' ')} }`
   const answers = await Promise.all(Array.from({ length: 10 }, () => client.graphql(secret, seven)))
   const served = answers.flatMap(({ body }) => Object.values(body.data ?? {})).filter(field => field !== null)

@@ -10,14 +10,14 @@ const { secret } = await build.token([tenantId])
 const internals =
   /\bselect\b|relation|does not exist|syntax error at|postgres|\.[tj]s\b|node_modules| at \w+ \(|stack|SyntaxError|in JSON/i
 
-/** Checks that an answer is well-formed, for any request. */
-function expectCivil({ status, headers, text, body }: Answer): void {
+/** Checks that an error answer has the right form and shows nothing of the implementation. */
+function expectWellFormed({ status, headers, text, body }: Answer): void {
   expect(status).toBeLessThan(500)
   expect(headers['content-type']).toMatch(/^application\/(graphql-response\+)?json/)
   expect(headers).toMatchObject({ 'cache-control': 'private, no-store', 'x-request-id': expect.any(String) })
   expect(text).not.toMatch(internals)
   for (const { extensions } of body.errors) expect(extensions.code).not.toMatch(/INTERNAL|UNAVAILABLE/)
-  // What does not run counts as one operation.
+  // A document that did not run costs one operation.
   const [remaining, resetsIn] = ['remaining', 'reset'].map(name => Number(headers[`ratelimit-${name}`]))
   if (!('data' in body)) expect(body.extensions.cost).toEqual({ requested: 1, actual: 1, remaining, resetsIn })
 }
@@ -39,12 +39,12 @@ it.each<[string, string, object?]>([
   ['half a character in a reference', resolve('qrToken: "\\uD83D"')],
   ['a cursor that is none', `{ tenants(after: "\\u0000'; drop table tenant") { totalCount } }`],
 ])('bad input is reported to the caller: %s', async (_, query, variables) => {
-  // The second time the document is cached.
+  // The second request uses the cached document.
   for (let time = 0; time < 2; time++) {
     const answer = await client.graphql(secret, query, { ...variables })
     expect(answer.body.errors.length).toBeGreaterThan(0)
-    expectCivil(answer)
-    // GraphQL over HTTP: an answer without data is no success.
+    expectWellFormed(answer)
+    // The specification GraphQL over HTTP demands an error status for an answer without data.
     expect(answer.status).toBe('data' in answer.body ? 200 : 400)
   }
 })
@@ -56,16 +56,16 @@ it.each([
   '{"query":"{ viewer { name } }","surplus":1}',
   ' '.repeat(200_000),
 ])('bad input is reported to the caller: the body %s', async body => {
-  expectCivil(await client.post(secret, body))
+  expectWellFormed(await client.post(secret, body))
 })
 
 const strings = ['', '?query=%7B', '?query=%ff', '?query={viewer{name}}&variables={']
 it.each([...strings, '?query={viewer{name}}&extensions=x'])('bad input is reported: GET %j', async query => {
   const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
-  expectCivil(await client.ask({ method: 'GET', url: `/graphql${query}`, headers }))
+  expectWellFormed(await client.ask({ method: 'GET', url: `/graphql${query}`, headers }))
 })
 
-it('a list is refused for lack of permission before its arguments are looked at', async () => {
+it('a list without permission is refused before its arguments are checked', async () => {
   const nobody = await build.token([tenantId], { permissions: [] })
   const list = 'catalogVouchers(first: -1, after: "x", updatedSince: "x") { totalCount }'
   const { body } = await client.graphql(nobody.secret, `{ tenant(id: ${tenantId}) { ${list} } }`)

@@ -1,4 +1,4 @@
-/** Expensive requests of a token (R31) delay neither other tokens nor v1. */
+/** Expensive requests of one token (R31) do not delay requests of other tokens or of v1. */
 import { expect, test } from 'vitest'
 import { type Answer, createApp } from '../support/app.ts'
 import { connect, serviceRole } from '../support/connect.ts'
@@ -8,7 +8,7 @@ import { startService } from '../support/service.ts'
 
 const { build, database, platform, address } = await startService()
 const timeouts = { statementTimeoutMs: 20_000, waitTimeoutMs: 20_000 }
-// One connection for all requests that are not expensive, and two for expensive ones.
+// The pool has one connection for requests that are not expensive, and two for expensive requests.
 const pool = connect(address, { max: 1, ...timeouts, role: serviceRole })
 const watcher = connect(address, { max: 1, ...timeouts })
 const client = await createApp({ pool })
@@ -22,10 +22,10 @@ const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection
 const productSearch = ofTenant('catalogVouchers(filter: { text: "gift" }) { nodes { id } }')
 const voucherSearch = ofTenant('purchasedVouchers(filter: { text: "fair" }) { nodes { reference } }')
 const figures = ofTenant('figures(period: { from: "2026-01-01", to: "2026-01-31" }) { totals { value } }')
-const times = <Result>(count: number, work: (at: number) => Result) =>
+const repeatTimes = <Result>(count: number, work: (at: number) => Result) =>
   Array.from({ length: count }, (_, at) => work(at))
 
-/** Calls other tokens, and asks v1 with the same token. */
+/** Sends expensive requests with another token, and other requests with both tokens. */
 const askOthers = () =>
   Promise.all([
     client.graphql(other.secret, voucherSearch),
@@ -37,7 +37,7 @@ const askOthers = () =>
     ]),
   ])
 
-/** Runs work while products cannot be read. */
+/** Runs work while a lock prevents reads of products. */
 const whileLocked = <Result>(work: () => Promise<Result>) =>
   platform.begin(async sql => {
     await sql`lock table gateway.product`
@@ -52,10 +52,10 @@ function expectWhole(...answers: Answer[]): void {
   for (const { status, body } of answers) expect([status, body.errors]).toEqual([200, undefined])
 }
 
-test('while the searches of a token wait for a lock, others are answered; its own are refused beyond ten', async () => {
+test('when ten searches of a token wait, its further searches are refused, and others are answered', async () => {
   const refused: Answer[] = []
   const { sent, others, known } = await whileLocked(async () => {
-    const sent = times(15, async () => {
+    const sent = repeatTimes(15, async () => {
       const answer = await client.graphql(one.secret, productSearch)
       if (answer.status === 429) refused.push(answer)
       return answer
@@ -63,7 +63,7 @@ test('while the searches of a token wait for a lock, others are answered; its ow
     await untilLockWaits(watcher)
     await expect.poll(() => refused.length).toBe(5)
     const others = await askOthers()
-    // The document is cached now: it is refused before it is parsed.
+    // The document is cached now, so the request is refused before the document is parsed.
     return { sent, others, known: await client.graphql(one.secret, productSearch) }
   })
   expectWhole(...others)
@@ -79,9 +79,9 @@ test('while the searches of a token wait for a lock, others are answered; its ow
   expectWhole(...answered, await client.graphql(one.secret, productSearch))
 })
 
-test('a request with many searches that wait leaves a connection to others', async () => {
+test('when many searches of one request wait, one connection stays free for other requests', async () => {
   const list = 'catalogVouchers(filter: { text: "gift" }) { nodes { id } }'
-  const many = ofTenant(times(10, at => `list${at}: ${list}`).join(' '))
+  const many = ofTenant(repeatTimes(10, at => `list${at}: ${list}`).join(' '))
   const { sent, others, waiting } = await whileLocked(async () => {
     const sent = [client.graphql(one.secret, many)]
     await untilLockWaits(watcher)

@@ -25,7 +25,7 @@ for (const owner of [top, middle, at, below, sibling, aunt, far, farBelow, depth
 }
 const absent = 999_999
 
-/** The owners of vouchers that a token cannot resolve at `at`. */
+/** Tokens, and the owners of vouchers that each token cannot resolve at the tenant `at`. */
 const cases = [
   { what: 'a token of only the path tenant', grants: [at], foreign: [top, middle, below, sibling, aunt, far, depth3] },
   {
@@ -39,8 +39,8 @@ const cases = [
 const nameByReference = (owner: number) => ({ voucher_reference: `ref-of-${owner}` })
 const nameByQrToken = (owner: number) => ({ qr_token: `qr-of-${owner}` })
 
-/** The statements of a request and their parameters, without those for the cached token and path tenant. */
-const comparable = (statements: Statement[], owner: number) =>
+/** Returns the statements of a request with their parameters, without the statements whose results are cached. */
+const comparableStatements = (statements: Statement[], owner: number) =>
   statements
     .filter(({ name }) => !name.startsWith('token.') && !ofJobs.includes(name))
     .filter(({ name, parameters }) => name !== 'tenant.paths' || parameters.join() !== `{${at}}`)
@@ -49,10 +49,10 @@ const comparable = (statements: Statement[], owner: number) =>
       parameters: parameters.map(value => String(value).replace(new RegExp(`of-${owner}$`), 'of-X')),
     }))
 
-it.each(cases)('$what: a foreign voucher gets the answer of an absent one, with the same statement', async given => {
+it.each(cases)('$what: answer and statement are the same for a foreign voucher and an absent one', async given => {
   const { secret } = await build.token(given.grants)
   for (const nameOf of [nameByReference, nameByQrToken]) {
-    // A new service has no paths of tenants in its cache.
+    // The cache of a new service contains no paths of tenants.
     const client = await createApp(database)
     const request = async (owner: number) => {
       let answer: unknown
@@ -61,7 +61,7 @@ it.each(cases)('$what: a foreign voucher gets the answer of an absent one, with 
         const { date, 'x-request-id': id, 'ratelimit-remaining': left, 'ratelimit-reset': reset, ...others } = headers
         answer = { status, headers: others, text }
       })
-      return { answer, statements: comparable(statements, owner) }
+      return { answer, statements: comparableStatements(statements, owner) }
     }
     const wanted = await request(absent)
     expect(JSON.stringify(wanted.answer)).toContain('No such voucher.')
@@ -70,12 +70,12 @@ it.each(cases)('$what: a foreign voucher gets the answer of an absent one, with 
   }
 })
 
-it('the database reads paths, grants and sources for an absent voucher as it does for a foreign one', async () => {
-  const teller = await createPlanReader(database, 'generic')
-  const { app: _, ...client } = await createApp(teller)
+it('the database reads paths, grants and sources equally often for an absent voucher and a foreign one', async () => {
+  const planReader = await createPlanReader(database, 'generic')
+  const { app: _, ...client } = await createApp(planReader)
   const { secret } = await build.token([at])
   const readsOf = async (owner: number) => {
-    const plans = await teller.during(() => client.resolve(secret, at, { voucher_reference: `ref-of-${owner}` }))
+    const plans = await planReader.during(() => client.resolve(secret, at, { voucher_reference: `ref-of-${owner}` }))
     const read = plans.flatMap(({ name, root }) => (name === 'resolution.find' || name === null ? stepsOf(root) : []))
     const ofTable = (table: string) => read.filter(step => step['Relation Name'] === table)
     return {

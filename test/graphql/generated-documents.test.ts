@@ -12,7 +12,7 @@ import { globalId } from '../support/graphql.ts'
 import { createErrorFinder, type ShownError } from '../support/possible-errors.ts'
 import { startService } from '../support/service.ts'
 
-/** `PARITY_DOCUMENTS=100000` for a long run. */
+/** The number of requests per run. Set `PARITY_DOCUMENTS=100000` for a long run. */
 const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
 
 const { build, client, pool } = await startService()
@@ -38,11 +38,11 @@ await build.voucher(foreignId)
 const permissions = permissionNames.filter(name => name !== 'view_orders')
 
 /** Fields whose values differ from one answer to the next. */
-const changing = 'serverTime cursor nextCursor startCursor endCursor rate redemptionToken serviceId'
+const changingFields = 'serverTime cursor nextCursor startCursor endCursor rate redemptionToken serviceId'
 
 const ids = [tenantId, tenantId, tenantId, products[0], voucherId, foreignId].map(String)
 
-/** The values that arguments and variables take, by their type. `Int` as text is not valid for a variable. */
+/** The values for arguments and variables, by their type. An `Int` that is a text is not valid in a variable. */
 const values: Record<string, unknown[]> = {
   ID: [...ids, '6', 'x', globalId('Tenant', tenantId), globalId('Tenant', foreignId), products[0]],
   Int: [0, 1, 2, 100, -1],
@@ -54,9 +54,9 @@ const values: Record<string, unknown[]> = {
 }
 
 const makeDocument = (draw: fc.GeneratorValue) =>
-  new DocumentMaker(draw, schema, { values, without: new Set(changing.split(' ')) }).make()
+  new DocumentMaker(draw, schema, { values, without: new Set(changingFields.split(' ')) }).make()
 
-/** Creates a caller: its token, and contexts like the contexts of its requests. */
+/** Creates a caller: a token, and a function that creates contexts like the contexts of its requests. */
 async function createCaller(tenants: number[], permissions: Permission[]) {
   const { id, secret } = await build.token(tenants, { permissions, name: 'Sync' })
   const grants = tenants.map(tenantId => ({ tenantId, withDescendants: false }))
@@ -71,7 +71,7 @@ async function createCaller(tenants: number[], permissions: Permission[]) {
 }
 type Caller = Awaited<ReturnType<typeof createCaller>>
 const mostAllowed = await createCaller([tenantId], permissions)
-// The second has its tenants in the order of the database.
+// The tenants of the second caller are in the order in which the database returns them.
 const callers = [mostAllowed, await createCaller([foreignId, tenantId], []), await createCaller([], permissions)]
 const findPossibleErrors = createErrorFinder(schema)
 
@@ -99,7 +99,7 @@ async function expectSame(
   for (const answer of [{ errors }, ...answers]) expect(possible.check(data, answer.errors), query).toBeNull()
 }
 
-/** The start of a message: the service omits the middle of a long one. */
+/** Returns the start of a message, because the service omits the middle of a long message. */
 const startOf = ({ message }: { message: string }) => message.slice(0, 100)
 
 interface Body {
@@ -140,7 +140,7 @@ async function expectSameOfService(
   return 'data'
 }
 
-test('the service returns what graphql-js returns, up to the tenth time', async () => {
+test('from the first to the tenth request, the service returns what graphql-js returns', async () => {
   const count = { data: 0, 'no data': 0 }
   await fc.assert(
     fc.asyncProperty(fc.gen(), fc.constantFrom(...callers), async (draw, caller) => {
@@ -174,7 +174,7 @@ test.each<[string, string, Record<string, unknown>?, string?]>([
   await expectSameOfService({ query, variables, ...(operationName ? { operationName } : {}) })
 })
 
-test('of several operations none runs without its name', async () => {
+test('without an operation name, none of several operations runs', async () => {
   for (const operationName of [null, '', '\nA', 'constructor']) {
     const { body } = await client.post(mostAllowed.secret, { query: two, operationName })
     expect(body.data, String(operationName)).toBeUndefined()

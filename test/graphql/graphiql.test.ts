@@ -41,7 +41,7 @@ test('the page contains the schema and examples that are valid in it', () => {
   for (const { query } of settings.tabs) expect(validate(schema, parse(query))).toEqual([])
 })
 
-test('answers each example without an error, except the resolution of a voucher that does not exist', async () => {
+test('each example is answered without an error, except the resolution of a voucher that does not exist', async () => {
   const tenantId = await build.tenant({ id: 1 })
   await build.voucher(tenantId, { currency: 'GBP', purchase_timestamp: new Date().toISOString() })
   const { secret } = await build.token([whole(tenantId)])
@@ -51,13 +51,13 @@ test('answers each example without an error, except the resolution of a voucher 
   }
 })
 
-test('where only trusted documents run, the page says so', async () => {
+test('the page says when only trusted documents run', async () => {
   const { ask } = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
   expect((await ask({ method: 'GET', url: '/graphiql' })).text).toContain('GRAPHQL_DOCUMENTS=trusted')
   expect(page.text).not.toContain('GRAPHQL_DOCUMENTS=trusted')
 })
 
-test('paths below /graphiql are unknown, and the page too when GraphiQL is disabled', async () => {
+test('paths below /graphiql do not exist, and the page does not exist either when GraphiQL is disabled', async () => {
   expect((await get('/graphiql/')).status).toBe(404)
   const off = await createApp(database, { NODE_ENV: 'production', DATABASE_URL: database.url })
   expect((await off.ask({ method: 'GET', url: '/graphiql' })).status).toBe(404)

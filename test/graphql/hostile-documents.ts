@@ -1,20 +1,24 @@
-/** GraphQL requests that try to cost much: each family grows in one dimension, up to the longest body that is read. */
+/**
+ * GraphQL requests that are written to be expensive. Each group grows in one dimension, up to the maximum length of a
+ * body.
+ */
 
 export interface HostileRequest {
   name: string
   body: string
 }
 
-/** The longest text that a body holds with the rest of it, in bytes of JSON. */
-const room = 95_000
+/** The maximum length of a text in a body, in bytes of JSON. The other parts of the body also need space. */
+const maxBytes = 95_000
 
 const repeat = (count: number, make: (n: number) => string): string =>
   Array.from({ length: count }, (_, n) => make(n)).join(' ')
 
-/** Repeats a text as often as a body has room for it. */
-const fill = (text: string): string => text.repeat(Math.floor(room / (Buffer.byteLength(JSON.stringify(text)) - 2)))
+/** Repeats a text up to the maximum length. */
+const repeatText = (text: string): string =>
+  text.repeat(Math.floor(maxBytes / (Buffer.byteLength(JSON.stringify(text)) - 2)))
 
-/** Documents that could take long to validate. */
+/** Documents whose validation could take a long time. */
 const documents: Record<string, (count: number) => string> = {
   'fields of one name': count => `{ viewer { ${'name '.repeat(count)} } }`,
   'objects of one name with conflicts below': count =>
@@ -30,12 +34,12 @@ const documents: Record<string, (count: number) => string> = {
   'selections that do not end': count => '{ viewer '.repeat(count),
   'lists within lists': count => `{ nodes(ids: ${'['.repeat(count)}1${']'.repeat(count)}) { id } }`,
   'fields that fail after many lines': count =>
-    `${'\n'.repeat(room / 3)}{ tenants(first: 100) { nodes { ${repeat(Math.min(count, 25), n => `f${n}: purchasedVoucher(id: 0) { id }`)} } } }`,
+    `${'\n'.repeat(maxBytes / 3)}{ tenants(first: 100) { nodes { ${repeat(Math.min(count, 25), n => `f${n}: purchasedVoucher(id: 0) { id }`)} } } }`,
 }
 
-const long = 'x'.repeat(room)
+const long = 'x'.repeat(maxBytes)
 
-/** Names and literals that errors could quote whole. */
+/** Documents with long names and literals, which an error could quote in full. */
 const quoted: Record<string, string> = {
   'a literal': `{ tenants(first: ${JSON.stringify(long)}) { totalCount } }`,
   'an argument': `{ tenants(${long}: 1) { totalCount } }`,
@@ -43,7 +47,7 @@ const quoted: Record<string, string> = {
   'a variable': `query ($${long}: Int) { viewer { name } }`,
 }
 
-/** Texts in the place of a string, a cursor, an instant, an id, a number, and outside of any string. */
+/** Texts to repeat as a string, a cursor, an instant, an id or a number, and as a document. */
 const texts = [
   'x',
   '漢',
@@ -62,7 +66,7 @@ const texts = [
   '\n ',
 ]
 
-/** Variables of each type that a caller can give. */
+/** Documents with a variable of each type that a caller can set. */
 const queries = {
   ids: 'query ($x: [ID!]!) { nodes(ids: $x) { id } }',
   id: 'query ($x: ID!) { tenant(id: $x) { name } }',
@@ -93,7 +97,7 @@ export function hostileRequests(): HostileRequest[] {
     for (const count of [20, 300]) add(`${count} ${name}`, make(count))
   }
   for (const [name, document] of Object.entries(quoted)) add(`${name} that is long`, document)
-  for (const text of texts.map(fill)) {
+  for (const text of texts.map(repeatText)) {
     const name = `${JSON.stringify(text.slice(0, 8))}, repeated`
     add(`nothing but ${name}`, text)
     for (const type of ['id', 'cursor', 'instant', 'int', 'input'] as const)

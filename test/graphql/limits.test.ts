@@ -8,15 +8,18 @@ const { build, client, pool } = await startService()
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
 
-/** Writes a field many times, each with an alias of its own. */
+/** Repeats a field, each time with a different alias. */
 const aliases = (count: number, field = 'viewer { name }') =>
   Array.from({ length: count }, (_, n) => `a${n}: ${field}`).join(' ')
 
 const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
 const messagesOf = ({ body }: Answer) => body.errors.map(({ message }: { message: string }) => message)
 
-/** Each fragment spreads the next one twice, so that spelling it out would take 2^count fields. */
-const doubling = (count: number) =>
+/**
+ * Returns fragments that each spread the next fragment twice: without fragments, the document would have 2^count
+ * fields.
+ */
+const doublingFragments = (count: number) =>
   Array.from({ length: count }, (_, n) => `fragment F${n} on Viewer { ...F${n + 1} ...F${n + 1} }`).join(' ')
 
 const product = 'fromPrice categories { id title slug } variants { id title slug price }'
@@ -36,7 +39,7 @@ it.each([
   ['a literal list longer than its enum', ofTenant(`removals(resources: [${'TENANT '.repeat(5)}]) { totalCount }`)],
   ['recursive introspection', `{ __schema { ${'types { fields { type { '.repeat(5)} name ${'} } } '.repeat(5)} } }`],
   ['a fragment that spreads itself', '{ viewer { ...A } } fragment A on Viewer { ...A }'],
-  ['fragments that double', `{ viewer { ...F0 } } ${doubling(60)} fragment F60 on Viewer { name }`],
+  ['fragments that double', `{ viewer { ...F0 } } ${doublingFragments(60)} fragment F60 on Viewer { name }`],
   ['a complexity of more than 25,000', ofTenant(aliases(14, products('100')))],
 ])('a document is rejected before any part of it is executed: %s', async (_, query) => {
   const statements = await capture(pool, async () => {
@@ -57,7 +60,7 @@ it.each([
   ['last', `query A ${light} query B ${heavy}`],
   ['first', `query B ${heavy} query A ${light}`],
   ['in a fragment', `query A ${light} query B { ...F } fragment F on Query ${heavy}`],
-])('the complexity is the one of the operation that runs, in any position: %s', async (_, query) => {
+])('only the operation that runs counts for the complexity, in any position: %s', async (_, query) => {
   for (let time = 0; time < 3; time++) {
     expect(messagesOf(await client.post(secret, { query, operationName: 'B' }))).toEqual(tooMuch)
     const { body } = await client.post(secret, { query, operationName: 'A' })
@@ -118,7 +121,7 @@ it.each([
 const failing = (padding: string) => `${padding}query ($ids: [ID!]!) { ${aliases(10, 'nodes(ids: $ids) { id }')} }`
 const variables = { ids: Array(100).fill('x') }
 
-it('locations of errors are given for a short document', async () => {
+it('errors have locations when the document is short', async () => {
   const { body } = await client.graphql(secret, failing('\n'.repeat(50)), variables)
   expect(body.errors[0].locations).toEqual([{ line: 51, column: expect.any(Number) }])
 })
@@ -142,7 +145,7 @@ it.each([
   await client.read(secret, query)
 })
 
-it('brackets within each other are counted before the document is parsed', async () => {
+it('nested brackets are counted before the document is parsed', async () => {
   const refusal = 'The document has more than 100 brackets within each other. Nest its fields, lists and objects less.'
   for (const [open, close] of [
     ['{a', '}'],

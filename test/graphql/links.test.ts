@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts'
 const { build, client, platform, pool } = await startService()
 const { read } = client
 
-// A tree: the group has two regions, one of which has two venues. Another tenant is outside.
+// The tree of tenants: a group has two regions, and one region has two venues. Another tenant is outside the tree.
 const group = await build.tenant({ name: 'Group' })
 const north = await build.tenant({ name: 'north', parent_id: group })
 const south = await build.tenant({ name: 'South', parent_id: group })
@@ -26,7 +26,7 @@ for (const tenant of [group, north, south, inn, spa, foreign]) {
 const secretOf = async (...tenants: (number | TenantGrant)[]) => (await build.token(tenants)).secret
 const productOf = (tenant: number) => products.get(tenant)!
 
-/** Fetches a field of a voucher in two ways: by its tenant, and by its global id, which graphql-js runs. */
+/** Reads a field of a voucher through its tenant, and by its global id with `node`, which graphql-js runs. */
 async function voucherField(secret: string, tenant: number, id: number, selection: string) {
   const alone = await read(secret, `{ tenant(id: ${tenant}) { purchasedVoucher(id: ${id}) { ${selection} } } }`)
   const global = globalId('PurchasedVoucher', tenant, id)
@@ -57,7 +57,7 @@ it('the product of a voucher is the product that was sold, or the product of the
   expect(await voucherField(secret, inn, ofVariant, product)).toEqual(expected)
 })
 
-it('the product of a voucher is null when the voucher names none, or it is gone', async () => {
+it('the product of a voucher is null when the voucher has no product, or its product is deleted', async () => {
   const secret = await secretOf(inn)
   const gone = await build.product(inn)
   const unnamed = await build.voucher(inn)
@@ -109,14 +109,14 @@ async function referencesOf(secret: string, args = '') {
   return nodes.map(({ reference }: { reference: string }) => reference).sort()
 }
 
-it('the vouchers of a product include those that its tenant sold, for the product or one of its variants', async () => {
+it('the vouchers of a product are those that its tenant sold, of the product or one of its variants', async () => {
   const secret = await secretOf(whole(chain))
   expect(await referencesOf(secret)).toEqual(ofChain)
   expect(await referencesOf(secret, '(filter: { status: [VOID] })')).toEqual(['CHAIN-3'])
   expect(await referencesOf(secret, '(filter: { productId: 1 })')).toEqual(ofChain)
 })
 
-it('the vouchers of a product include those of tenants below that a grant includes', async () => {
+it('with descendants, the vouchers of a product include those of granted tenants below', async () => {
   const all = '(withDescendants: true)'
   expect(await referencesOf(await secretOf(chain), all)).toEqual(ofChain)
   expect(await referencesOf(await secretOf(chain, shop), all)).toEqual([...ofChain, 'SHOP-1'])
@@ -156,7 +156,7 @@ it('the children of a tenant are the tenants directly below it that a grant incl
   expect(namesOfNodes(await children(await secretOf(whole(group)), inn))).toEqual([])
 })
 
-it('the children are paged from both ends, with names that are equal in any case', async () => {
+it('the children are paged from both ends, also when names are equal except for case', async () => {
   const parent = await build.tenant()
   for (const name of ['b', 'A', 'B', 'a', 'c', 'b', 'Z']) await build.tenant({ name, parent_id: parent })
   const secret = await secretOf(whole(parent))
@@ -172,7 +172,7 @@ it('the children are paged from both ends, with names that are equal in any case
   expect(namesOfNodes(await children(secret, parent, `(first: 2, before: ${before})`))).toEqual(['A', 'a'])
 })
 
-it('the children reject the cursors of other lists', async () => {
+it('the list of children rejects cursors of other lists', async () => {
   const secret = await secretOf(whole(group))
   const { pageInfo } = await children(secret, north)
   const codeAfter = async (tenant: number) => {
@@ -184,7 +184,10 @@ it('the children reject the cursors of other lists', async () => {
 
 type Ids = Record<'product' | 'own' | 'foreign', number>
 
-/** The platform may link products with categories of any tenant: a product shows the categories of its own. */
+/**
+ * The platform may link products with categories of any tenant, but a product shows only the categories of its own
+ * tenant.
+ */
 it.each<[string, number, string, (ids: Ids) => PromiseLike<unknown>]>([
   ['a link to a category of another tenant is not shown', inn, 'Own', async () => {}],
   [
@@ -211,13 +214,13 @@ it.each<[string, number, string, (ids: Ids) => PromiseLike<unknown>]>([
   expect(categories).toEqual(category_refs)
 })
 
-it('a parent that moved between two requests gives each the children that it may see', async () => {
+it('when a parent moves between two requests, each request gets the children of its own tenant', async () => {
   const reads: number[][] = []
   const loader = defineChildLoader(async (_sql: RecordSql, parents: readonly { id: number; tenantId: number }[]) => {
     reads.push(parents.map(({ id }) => id))
     return parents.map(({ id, tenantId }) => [`child of ${id} at ${tenantId}`])
   })
-  // The loader uses nothing else of a request.
+  // The loader uses only these properties of a request.
   const request = { records: pool, group: pool } satisfies Pick<Reader, 'records' | 'group'>
   const answers = await Promise.all([7, 8].map(tenantId => loader(request).load([{ id: 1, tenantId }])))
   expect(reads).toEqual([[1], [1]])

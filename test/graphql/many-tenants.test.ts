@@ -1,4 +1,4 @@
-/** A thousand tenants below one root, with none to four records of each type; the root has most records. */
+/** A thousand tenants below one root have up to four records of each type; the root has most of the records. */
 import { expect, it } from 'vitest'
 import { stampRecord, whole } from '../support/builders.ts'
 import { globalId } from '../support/graphql.ts'
@@ -32,7 +32,7 @@ await platform`insert into gateway.removal (record, tenant_id, id, reason, updat
          'deleted', ${stamp} ${owned}`
 await platform`vacuum analyze gateway.tenant, gateway.product, gateway.voucher, gateway.customer, gateway.removal`
 
-// One token has the root with all descendants; the other has each of the descendants by itself.
+// The first token has one grant: the root with all descendants. The second has one grant per descendant.
 const { secret } = await build.token([whole(root)])
 const named = await build.token(tenants)
 
@@ -44,20 +44,20 @@ async function run(query: string, variables = {}, token = secret) {
   const statements = await capture(pool, async () => {
     answer = (await client.graphql(token, query, variables)).body
   })
-  // Background jobs run every two seconds.
+  // Statements of the background jobs, which run every two seconds, are left out.
   const own = statements.filter(({ name }) => /^(tenant|product|voucher|customer|removal|export)\./.test(name))
   return { answer, statements: own, names: namesOf(own) }
 }
 
-/** The cursors after which each hundred of the tenants begins. */
+/** The cursors at the ends of pages of a hundred tenants. */
 const cursors: string[] = []
 const after = (page: number) => (page === 0 ? '' : `, after: "${cursors[page - 1]}"`)
 for (let page = 0; page < many / 100; page++) {
   cursors.push((await data(`{ tenants(first: 100${after(page)}) { nextCursor } }`)).tenants.nextCursor)
 }
 
-/** Selects all thousand tenants, in ten pages of one query. */
-const allTenants = (selection: string) =>
+/** Returns a query of all thousand tenants, in ten pages. */
+const allTenantsQuery = (selection: string) =>
   `{ ${cursors.map((_, page) => `t${page}: tenants(first: 100${after(page)}) { ...Of }`).join(' ')} }
    fragment Of on TenantConnection { nodes { databaseId ${selection} } }`
 
@@ -68,9 +68,9 @@ it.each([
   ['catalogVouchers', 'product', 'nodes { title }', []],
   ['marketingSignups', 'customer', 'nodes { forename }', ['export.record']],
   ['removals', 'removal', 'nodes { recordId }', []],
-])('a query of a thousand tenants reads %s and their lengths in a statement each', async (field, noun, nodes, more) => {
+])('one statement reads the %s of a thousand tenants, and another their counts', async (field, noun, nodes, more) => {
   const selection = `${field}(first: 1) { totalCount ${nodes} pageInfo { hasNextPage } }`
-  const { answer, names } = await run(allTenants(selection))
+  const { answer, names } = await run(allTenantsQuery(selection))
   expect(answer.errors).toBeUndefined()
   expect(names).toEqual([...more, `${noun}.count`, `${noun}.list_of_tenants`, ...pages].sort())
   const nodesOf = Object.values<{ nodes: { databaseId: number }[] }>(answer.data).flatMap(page => page.nodes)
@@ -81,7 +81,7 @@ it.each([
   }
 })
 
-it('lists of any arguments return together what each returns by itself', async () => {
+it('lists with different arguments return the same in one query as in a query per tenant', async () => {
   const pages = ['first: 2', 'last: 2', 'first: 0', 'last: 3, updatedSince: "2026-01-01T00:02:00Z"', 'first: 50']
   const list = (field: string, nodes: string) =>
     pages.map((args, n) => `${field}${n}: ${field}(${args}) { totalCount nodes { ${nodes} } pageInfo { hasNextPage } }`)
@@ -99,12 +99,12 @@ it('lists of any arguments return together what each returns by itself', async (
   for (const node of answer.data.tenants.nodes) {
     expect(node).toEqual((await data(`{ tenant(id: ${node.databaseId}) { ...All } } ${fragment}`)).tenant)
   }
-  // Pages from the start take one statement, and pages from the end another.
+  // One statement reads pages from the start, and another statement reads pages from the end.
   expect(names.filter(name => name === 'voucher.list_of_tenants')).toHaveLength(2)
   expect(names.length).toBeLessThanOrEqual(20)
 })
 
-it('a thousand grants are returned, listed, counted once, and found in the order of their ids, in one statement', async () => {
+it('a thousand grants are returned, listed, counted and found by their ids, with one statement each', async () => {
   const viewer = await run('{ viewer { tenants { tenant { name } } } }', {}, named.secret)
   expect(viewer.answer.data.viewer.tenants).toHaveLength(many)
   expect(viewer.names).toEqual(['tenant.find_many'])

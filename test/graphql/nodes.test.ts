@@ -67,7 +67,7 @@ it.each([
   expect((await node(id)).errors[0]).toMatchObject({ extensions: { code: 'NOT_FOUND' } })
 })
 
-it('no record is found by an id of another type or tenant', async () => {
+it('a global id with another type or tenant finds no record', async () => {
   for (const id of [voucher!, globalId('CatalogVoucher', foreign, records[0]!.id), '-1', '1.0', 'x']) {
     const query = `query ($id: ID!) { tenant(id: ${own}) { name catalogVoucher(id: $id) { id } } }`
     expect((await client.graphql(secret, query, { id })).body).toMatchObject({

@@ -1,4 +1,4 @@
-/** Answers with the same stamp agree: lists, searches, figures, removals and exports read the records of one step. */
+/** Lists, searches, figures, removals and exports with the same stamp show the records of the same step. */
 import { expect, test } from 'vitest'
 import { exportList } from '../export/support.ts'
 import { createClient } from '../support/app.ts'
@@ -10,7 +10,7 @@ const tenantId = await build.tenant()
 const amounts = { currency: 'GBP', initial_balance: 50, current_balance: 20 }
 const ids = [await build.voucher(tenantId, amounts), await build.voucher(tenantId, amounts)]
 const { secret } = await build.token([tenantId])
-// It makes no steps before its requests.
+// This client runs no steps before its requests.
 const reader = createClient(client.app)
 
 const query = `{ tenant(id: ${tenantId}) {
@@ -21,7 +21,7 @@ const query = `{ tenant(id: ${tenantId}) {
   removals { serverTime totalCount }
 } }`
 
-/** Reads all answers. @returns their stamps, and the balances that each shows */
+/** Reads all answers. @returns the stamps and the balances of the answers */
 async function readAll() {
   const { list, search, figures, removals } = (await reader.read(secret, query)).tenant
   const page = (await reader.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)).body
@@ -43,7 +43,7 @@ async function readAll() {
   }
 }
 
-test('while a step waits, no answer shows a change; after it, each of them does', async () => {
+test('while a step waits, no answer shows the changes; after the step, all answers show them', async () => {
   const before = await platform.begin(async sql => {
     await sql`lock table gateway.step_lock in exclusive mode`
     await platform`update purchased_voucher set current_balance = 30 where id = ${ids[0]!}`

@@ -5,7 +5,9 @@ import { directResolverOf, offerBatch } from '../../src/graphql/direct-resolver.
 import { policyPlugin } from '../../src/graphql/policy.ts'
 import { schema } from '../../src/graphql/schema.ts'
 
-/** A plugin that puts back the resolver and the subscriber that a field had before other plugins, as a faulty one might. */
+/**
+ * A faulty plugin: it replaces the resolver and the subscriber of a field with those that it had before other plugins.
+ */
 class DropPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(_: unknown, { extensions }: PothosOutputFieldConfig<Types>) {
     return extensions?.pothosOriginalResolve as ReturnType<BasePlugin<Types>['wrapResolve']>
@@ -20,13 +22,13 @@ SchemaBuilder.registerPlugin(dropPlugin, DropPlugin as never)
 const policy = { permissions: ['view_orders' as const] }
 const powerless = { caller: { token: { permissions: [] } } }
 
-/** A resolver that the executor may call once for many parents. */
-const batched = () => ({ resolve: () => 'open' })
+/** Returns a resolver that the executor may call once for many parents. */
+const createBatchedField = () => ({ resolve: () => 'open' })
 
-/** Makes a schema with fields with and without a policy, from each kind of source. */
+/** Creates a schema with fields from each kind of source, both with a policy and without. */
 function createSchema(plugins: (typeof policyPlugin)[]) {
   const builder = new SchemaBuilder<{ Objects: { Card: { secret: string } } }>({ plugins })
-  const [open, guarded] = [batched(), batched()]
+  const [open, guarded] = [createBatchedField(), createBatchedField()]
   for (const { resolve } of [open, guarded]) offerBatch(resolve, async () => [])
   builder.objectType('Card', {
     fields: t => ({
@@ -41,7 +43,7 @@ function createSchema(plugins: (typeof policyPlugin)[]) {
   return builder.toSchema()
 }
 
-/** Makes a schema with a subscription that has a policy. */
+/** Creates a schema with a subscription that has a policy. */
 function createSubscription(plugins: (typeof policyPlugin)[]) {
   const builder = new SchemaBuilder({ plugins })
   builder.queryType({ fields: t => ({ none: t.string({ resolve: () => '' }) }) })
@@ -52,7 +54,7 @@ function createSubscription(plugins: (typeof policyPlugin)[]) {
   return builder.toSchema()
 }
 
-test('a field with a policy is resolved by its policy, and the executor reads only other fields directly', () => {
+test('a field with a policy checks its policy, and the executor reads only fields without a policy directly', () => {
   const type = createSchema([policyPlugin]).getType('Card')
   const fields = isObjectType(type) ? type.getFields() : {}
   for (const name of ['secret', 'guardedProperty', 'guardedBatch']) {

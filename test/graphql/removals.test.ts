@@ -18,7 +18,7 @@ async function removals(variables: Record<string, unknown> = {}, token = secret)
   return { ...body.data?.tenant?.removals, errors: body.errors }
 }
 
-/** Returns the records that left the tenant's lists while an action ran. */
+/** Returns the records that an action removes from the lists of the tenant. */
 async function removalsDuring(work: () => Promise<unknown>, token = secret) {
   const { serverTime } = await removals()
   await work()
@@ -67,7 +67,7 @@ test('removals require the permissions of the record', async () => {
   expect(foreign.errors[0].extensions.code).toBe('FORBIDDEN')
 })
 
-test('removals of several types come in one order, once each', async () => {
+test('removals of several types are listed in one order, and each once', async () => {
   const { serverTime: since } = await removals()
   const gone: [string, number][] = []
   for (let made = 0; made < 4; made++) {
@@ -108,7 +108,7 @@ test('records that moved to another tenant and came back are not reported, becau
   ])
 })
 
-/** A tenant with two below it, one below the other; and tokens for all of the tree, and for the lower part. */
+/** Creates a chain of four tenants, and tokens for the whole chain and for the tenants from the second on. */
 async function createTree() {
   const top = await build.tenant()
   const middle = await build.tenant({ parent_id: top })
@@ -116,7 +116,7 @@ async function createTree() {
   const child = await build.tenant({ parent_id: parent })
   const ofTop = await build.token([whole(top)])
   const ofMiddle = await build.token([whole(middle)])
-  /** Returns the removals that a token sees while an action runs: ids and reasons, by id. */
+  /** Returns the ids and reasons of the removals that a token sees after an action, in the order of the ids. */
   const reported = async (tenant: number, token: { secret: string }, work: () => Promise<unknown>) => {
     const { serverTime } = await removals({ tenant: String(tenant) }, token.secret)
     await work()
@@ -127,7 +127,7 @@ async function createTree() {
   return { top, middle, parent, child, ofTop, ofMiddle, reported }
 }
 
-test('a tenant and the one below it are deleted together, and both are reported', async () => {
+test('when a tenant and its child are deleted together, both are reported', async () => {
   const { middle, parent, child, ofTop, reported } = await createTree()
   const remove = () =>
     platform`with gone as (delete from tenant where id = ${parent}) delete from tenant where id = ${child}`
@@ -137,7 +137,7 @@ test('a tenant and the one below it are deleted together, and both are reported'
   ])
 })
 
-test('a subtree that leaves the scope of a token is reported whole, to that token only', async () => {
+test('when a subtree leaves the scope of a token, all its tenants are reported, only to that token', async () => {
   const { top, middle, parent, child, ofTop, ofMiddle, reported } = await createTree()
   const move = () => platform`update tenant set parent_id = ${top} where id = ${parent}`
   expect(await reported(middle, ofMiddle, move)).toEqual([
@@ -149,7 +149,7 @@ test('a subtree that leaves the scope of a token is reported whole, to that toke
   expect((await removals({ tenant: String(middle) }, ofMiddle.secret)).nodes, 'it came back').toEqual([])
 })
 
-test('a tenant that a grant names stays in the list wherever it moves', async () => {
+test('a tenant with a grant of its own stays in the list wherever it moves', async () => {
   const { middle, parent, child } = await createTree()
   const named = await build.token([middle, child])
   await platform`update tenant set parent_id = null where id = ${parent}`
@@ -157,7 +157,7 @@ test('a tenant that a grant names stays in the list wherever it moves', async ()
   expect(nodes.map((node: { recordId: number }) => node.recordId)).toEqual([parent])
 })
 
-test('tenants that left below a tenant that left are reported', async () => {
+test('each tenant of a chain that leaves, one after the other, is reported', async () => {
   const { top, middle, parent, child, ofTop, reported } = await createTree()
   const leave = async () => {
     await platform`update tenant set parent_id = null where id = ${child}`

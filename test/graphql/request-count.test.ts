@@ -21,7 +21,7 @@ const [foreign, opposed] = [await build.customer(other), await build.customer(te
 const tenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
 const signup = (id: number, of = tenantId) => globalId('MarketingSignup', of, id)
 
-it('counts requests by status, with any document', async () => {
+it('requests are counted by status, whatever the document is', async () => {
   const { id, secret } = await build.token([tenantId])
   await served(async client => {
     await client.graphql(secret, '{ viewer { name } }')
@@ -32,7 +32,7 @@ it('counts requests by status, with any document', async () => {
   expect(await countsOf(id)).toEqual({ 'GraphQL 200': 2, 'GraphQL 400': 1, 'GraphQL 405': 1 })
 })
 
-it('counts errors within a response, each distinct error once for a request', async () => {
+it('the errors in a response are counted, each distinct error once per request', async () => {
   const { id, secret } = await build.token([tenantId], { permissions: ['view_vouchers'] })
   await served(async client => {
     const failing = 'a: catalogVoucher(id: 987654) { id } b: catalogVoucher(id: 987655) { id }'
@@ -47,7 +47,7 @@ it('counts errors within a response, each distinct error once for a request', as
   })
 })
 
-it('stores nothing from the request', async () => {
+it('the counted errors contain no text of the request', async () => {
   const { id, secret } = await build.token([tenantId])
   await served(async client => {
     const aliases = Array.from({ length: 40 }, (_, n) => `SENT${n}: viewer { name }`).join(' ')
@@ -91,7 +91,7 @@ it.each<[string, string, string[], number]>([
   ['a text in products', tenant('catalogVouchers(filter: { text: "tea" }) { nextCursor }'), [], 0],
   ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), [], 0],
   ['a record that is absent', tenant(`marketingSignup(id: ${opposed}) { email }`), [], 0],
-])('records exports of and searches in personal data: %s', async (_, query, entries, records) => {
+])('exports of personal data and searches in it are recorded: %s', async (_, query, entries, records) => {
   const { id, secret } = await build.token([tenantId, below])
   await client.graphql(secret, query)
   const exported = await exportsOf(id)
@@ -103,7 +103,7 @@ it.each<[string, string, string[], number]>([
   expect((await listExports(pool, id, 2)).reduce((total, day) => total + day.records, 0)).toBe(records)
 })
 
-it('exports no personal data without an entry', async () => {
+it('personal data is not returned when the audit entry cannot be written', async () => {
   const { secret } = await build.token([tenantId])
   await platform`revoke insert on gateway.audit_entry from voucher_gateway`
   try {

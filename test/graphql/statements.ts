@@ -1,7 +1,7 @@
 import type { Pool } from '../../src/db/sql.ts'
 
 export interface Statement {
-  /** The name in its leading comment. */
+  /** The name in the statement's leading comment, or else its text. */
   name: string
   text: string
   parameters: unknown[]
@@ -21,7 +21,7 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
   return statements
 }
 
-/** The statements of the service that answer no request (`src/background-jobs.ts`). */
+/** The names of the statements of background jobs (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
   ...['capture.find_missing', 'capture.repair', 'definition.read', 'full_pass.report_server_change'],
   ...['grants.find_missing', 'health.read_clock', 'health.read_state', 'migration.read', 'migration.table_exists'],
@@ -31,12 +31,12 @@ export const ofJobs: readonly string[] = [
   ...['step.read_completeness', 'step.read_state', 'webhook.delete_old_deliveries', 'webhook.hold_lease'],
 ]
 
-/** The statements whose results are kept for half a second, for all requests: the tokens, and where tenants lie. */
-const kept = ['token.find', 'tenant.paths']
+/** The names of the statements whose results are cached for half a second: the tokens, and the paths of tenants. */
+const cached = ['token.find', 'tenant.paths']
 
-/** The names of the statements that are a query's own. */
+/** Returns the names of the statements, without those of background jobs and caches. */
 export const namesOf = (statements: Statement[]) =>
   statements
     .map(statement => statement.name)
-    .filter(name => ![...ofJobs, ...kept].includes(name))
+    .filter(name => ![...ofJobs, ...cached].includes(name))
     .sort()

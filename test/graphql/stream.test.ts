@@ -1,4 +1,4 @@
-/** The subscription `changes`: event streams of real services, read by the client of graphql-sse. */
+/** The subscription `changes`: the client of graphql-sse reads event streams of running services. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient, type ExecutionResult } from 'graphql-sse'
 import { expect, test } from 'vitest'
@@ -13,10 +13,10 @@ import { until } from '../support/until.ts'
 
 const { build, client, platform, pool } = await startService()
 const listen = ({ app }: typeof client) => app.listen({ port: 0, host: '127.0.0.1' })
-/** Another instance of the service. */
+/** A second instance of the service. */
 const other = await createApp({ pool })
 const [origin = '', otherOrigin = ''] = await Promise.all([client, other].map(listen))
-// After an abort, the client opens a connection on which it sends nothing.
+// After an abort, the client of graphql-sse opens a connection without a request, which only `drain` closes.
 afterFile(() => Promise.all([client, other].map(({ app }) => app.drain(0))))
 const parent = await build.tenant()
 const child = await build.tenant({ parent_id: parent })
@@ -37,7 +37,7 @@ interface Changes {
 }
 type Payload = ExecutionResult<{ changes: Changes }>
 
-/** Opens a stream. @param url of each connection */
+/** Opens a stream. @param url returns the address of each connection */
 function follow(variables: Record<string, unknown> = {}, token = secret, url = () => origin, retryAttempts = 0) {
   const payloads: Payload[] = []
   const state: { end?: unknown } = {}
@@ -63,7 +63,7 @@ function follow(variables: Record<string, unknown> = {}, token = secret, url = (
   }
 }
 
-/** Sends a document without a client of event streams. */
+/** Sends a document without the client of graphql-sse. */
 function send(query: string, token = secret, accept = 'text/event-stream', method = 'POST'): Promise<Response> {
   const headers = { authorization: `Bearer ${token}`, accept, 'content-type': 'application/json' }
   return method === 'GET'
@@ -77,7 +77,7 @@ const edit = async (id: number, changed: { tenants?: number[]; permissions?: [] 
   await editToken(pool, tester, id, token.revision, { ...token, ...changed, tenants })
 }
 
-test('begins with a position, and names each list of the scope that changes, and no other', async () => {
+test('a stream begins with a position, and then names each list of the scope that changes, and no other', async () => {
   const all = follow()
   const some = follow({ tenants: [String(child)], lists: ['PURCHASED_VOUCHERS'] }, secret, () => otherOrigin)
   await Promise.all([all.begun(), some.begun()])
@@ -89,7 +89,7 @@ test('begins with a position, and names each list of the scope that changes, and
   expect(some.names()).toEqual([`${child} PURCHASED_VOUCHERS`])
   const expected = [`${parent} PURCHASED_VOUCHERS`, `${child} PURCHASED_VOUCHERS`, `${child} CATALOG_VOUCHERS`]
   expect(all.names().sort()).toEqual(expected.sort())
-  // The query has the same lists for the same position.
+  // The query returns the same lists for the same position.
   const [{ serverTime = '', epoch = 0 } = {}] = all.changes()
   const sent = all.changes().flatMap(({ lists }) => lists)
   expect((await client.read(secret, `{ changes(after: "${serverTime}") { ${fields} } }`)).changes.lists).toEqual(sent)
@@ -102,13 +102,13 @@ test('begins with a position, and names each list of the scope that changes, and
   for (const stream of [all, some]) stream.stop()
 })
 
-test('between catching up and following no change is lost or repeated, at either instance', async () => {
+test('from old changes to new ones, a stream neither misses nor repeats a change, at both instances', async () => {
   const ids = await Promise.all(Array.from({ length: 30 }, () => build.tenant({ parent_id: parent })))
   const { secret: own } = await build.token([whole(parent)])
   const mark = await build.tenant({ parent_id: parent })
   let after = (await client.read(own, '{ changes { serverTime } }')).changes.serverTime
   for (const [at, id] of ids.entries()) {
-    // The change is published some time before, while or after the stream is opened.
+    // The change is published before the stream is opened, meanwhile or afterwards.
     const writing = build.product(id)
     await pause((at * 13) % 130)
     const variables = { after, lists: ['CATALOG_VOUCHERS'] }
@@ -123,7 +123,7 @@ test('between catching up and following no change is lost or repeated, at either
   }
 })
 
-test('catches up in pages, while changes go on', async () => {
+test('a stream reads old changes in pages, while new changes are made', async () => {
   const top = await build.tenant()
   const { secret: own } = await build.token([whole(top)])
   const { changes: before } = await client.read(own, '{ changes { serverTime } }')
@@ -138,7 +138,7 @@ test('catches up in pages, while changes go on', async () => {
   expect(new Set(stream.names()).size).toBe(4501)
 })
 
-test('goes on with other grants: lists that the token lost and has again are not missed', async () => {
+test('a stream continues when grants change: it names lists again that the token lost and regained', async () => {
   const { id, secret: own } = await build.token([parent, child])
   const stream = follow({}, own)
   await stream.begun()
@@ -148,7 +148,7 @@ test('goes on with other grants: lists that the token lost and has again are not
   await build.voucher(parent)
   await until('the other list has come', () => stream.names().length === 1)
   expect(stream.names()).toEqual([`${parent} PURCHASED_VOUCHERS`])
-  // The change and the grant arrive together: the page since the position has it.
+  // The change and the grant arrive together: the next page contains the change.
   await platform.begin(async sql => {
     await sql`insert into purchased_voucher (tenant_id, reference) values (${child}, 'AGAIN')`
     await sql`insert into gateway.token_tenant values (${id}, ${child}, false)`
@@ -164,7 +164,7 @@ test('goes on with other grants: lists that the token lost and has again are not
   stream.stop()
 })
 
-test('ends with an error within a second after the token is revoked or expires', async () => {
+test('a stream ends with an error within a second after its token is revoked or expires', async () => {
   const revoked = await build.token([parent])
   const expiring = await build.token([parent], { expiresAt: new Date(Date.now() + 60_000) })
   const streams = [follow({}, revoked.secret, () => otherOrigin), follow({}, expiring.secret)]
@@ -179,7 +179,7 @@ test('ends with an error within a second after the token is revoked or expires',
   }
 })
 
-test('a token has ten streams at a time, and each costs one unit', async () => {
+test('a token may have ten streams at a time, and each stream costs one unit', async () => {
   const { secret: own } = await build.token([parent], { rateLimit: 100 })
   const streams = Array.from({ length: 10 }, () => follow({}, own))
   await Promise.all(streams.map(({ begun }) => begun()))
@@ -196,7 +196,7 @@ test('a token has ten streams at a time, and each costs one unit', async () => {
   for (const { stop } of streams) stop()
 })
 
-test('answers other operations as streams too, and refuses subscriptions that are not accepted as one', async () => {
+test('queries are answered as streams too, and a subscription that accepts no stream is refused', async () => {
   const subscription = 'subscription { changes { serverTime } }'
   for (const method of ['GET', 'POST']) {
     const ask = (query: string, accept?: string) => send(query, secret, accept, method)
@@ -217,7 +217,7 @@ test('answers other operations as streams too, and refuses subscriptions that ar
   expect(await skipped.text()).toContain('"errors"')
 })
 
-test('a reader that stops does not hold what changed: later changes of a list merge', async () => {
+test('when a client stops reading, later changes of a list are merged instead of kept in memory', async () => {
   const top = await build.tenant()
   await platform`insert into tenant (name, parent_id) select 'T' || n, ${top} from generate_series(1, 1500) n`
   const { secret: own } = await build.token([whole(top)])
@@ -231,7 +231,7 @@ test('a reader that stops does not hold what changed: later changes of a list me
   await until('the streams have begun', () => received().includes('serverTime') && quick.payloads.length > 0)
   socket.pause()
   const before = process.memoryUsage().rss
-  // Each has some 2 MB.
+  // The changes of a round have some 2 MB.
   for (let round = 0; round < 30; round++) {
     await platform`update tenant set name = ${`Round ${round}`} where parent_id = ${top}`
     await client.read(own, '{ viewer { name } }')

@@ -51,16 +51,16 @@ function get(client: Client, parameters: Record<string, string>) {
 const variables = { tenant: String(tenantId), first: 5 }
 const documentId = `sha256:${hashOf(page)}`
 const query = '{ viewer { name } }'
-/** Apollo's form of an id. */
-const apollo = (hash: string) => ({ persistedQuery: { version: 1, sha256Hash: hash } })
+/** Returns the extension in which Apollo sends the hash of a document. */
+const apolloExtension = (hash: string) => ({ persistedQuery: { version: 1, sha256Hash: hash } })
 
 describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
   test.each([
     ['documentId', { documentId, operationName: 'Products', variables }],
     ['documentId with null', { query: null, documentId, operationName: 'Products', variables, extensions: null }],
-    ["Apollo's extension", { operationName: 'Products', variables, extensions: apollo(hashOf(page)) }],
+    ["Apollo's extension", { operationName: 'Products', variables, extensions: apolloExtension(hashOf(page)) }],
   ])('a document of the operator runs: %s', async (_form, body) => {
-    // From the second time on the document is cached.
+    // From the second request on, the document is cached.
     for (let time = 0; time < 3; time++) {
       const { status, body: answer } = await post(client, body)
       expect(status).toBe(200)
@@ -69,7 +69,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
     }
   })
 
-  test('a document runs by GET, a mutation does not', async () => {
+  test('a query runs by GET, a mutation does not', async () => {
     const name = { documentId, operationName: 'Name', variables: JSON.stringify({ tenant: variables.tenant }) }
     expect((await get(client, name)).body.data).toEqual({ tenant: { name: 'The Old Mill' } })
     const mutation = { documentId: `sha256:${hashOf(resolve)}`, variables: JSON.stringify(variables) }
@@ -77,11 +77,11 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
     expect([status, headers.allow]).toEqual([405, expect.stringContaining('POST')])
   })
 
-  test('documents of manifests and of our own pages run', async () => {
+  test('documents of manifests and of the pages of the service run', async () => {
     const own = Object.keys(JSON.parse(readFileSync('schema/trusted-documents.json', 'utf8')))
     expect(own.length).toBeGreaterThan(0)
     for (const id of [...own, ...[permissions, rate].map(text => `sha256:${hashOf(text)}`)]) {
-      // Without variables the document may fail, but it is found.
+      // Without variables, the document is found, but may fail.
       expect((await post(client, { documentId: id })).text).not.toContain('PERSISTED')
     }
   })
@@ -101,8 +101,8 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
     if (id !== '') expect((await get(client, { documentId: id })).status).toBe(400)
   })
 
-  test('an unknown hash has the message that clients of Apollo and urql read', async () => {
-    const extensions = apollo(hashOf(query))
+  test('the error for an unknown hash has the message that clients of Apollo and urql expect', async () => {
+    const extensions = apolloExtension(hashOf(query))
     const expected = {
       any: { message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } },
       trusted: { message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } },
@@ -111,7 +111,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
     for (const { status, body } of answers) expect([status, body.errors]).toEqual([400, [expected]])
   })
 
-  test('the limits hold for a trusted document too', async () => {
+  test('the limits also apply to trusted documents', async () => {
     const much = { tenant: 'x', first: 50_000 }
     const { status, body } = await post(client, { documentId, operationName: 'Products', variables: much })
     expect(status).toBe(400)
@@ -119,8 +119,8 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
   })
 })
 
-test('with any documents, a query runs, even together with the hash of another document', async () => {
-  const { body } = await post(any, { query, extensions: apollo(hashOf(page)) })
+test('with GRAPHQL_DOCUMENTS=any, a query runs, even together with the hash of another document', async () => {
+  const { body } = await post(any, { query, extensions: apolloExtension(hashOf(page)) })
   expect(body.data).toEqual({ viewer: { name: 'Explorer' } })
   const both = await post(any, { query, documentId })
   expect([both.status, both.body.errors[0].message]).toEqual([400, 'Give either query or documentId, not both.'])
@@ -130,11 +130,11 @@ test.each([
   ['POST', () => post(trusted, { query })],
   ['the text of a trusted document', () => post(trusted, { query: permissions })],
   ['with the documentId of the same text', () => post(trusted, { query: page, documentId })],
-  ["with Apollo's hash", () => post(trusted, { query, extensions: apollo(hashOf(page)) })],
+  ["with Apollo's hash", () => post(trusted, { query, extensions: apolloExtension(hashOf(page)) })],
   ['a parameter twice', () => post(trusted, `{"documentId":"${documentId}","query":null,"query":"${query}"}`)],
   ['GET with a documentId', () => get(trusted, { query, documentId })],
-])('with trusted documents only, a query does not run: %s', async (_form, ask) => {
-  // The same text is sent to a service that accepts it, and then to this one.
+])('with GRAPHQL_DOCUMENTS=trusted, the text of a query does not run: %s', async (_form, ask) => {
+  // A service that accepts the text gets the text first, so that a shared cache would contain it.
   await any.graphql(secret, query)
   for (let time = 0; time < 3; time++) {
     const answer = await ask()
@@ -163,7 +163,7 @@ const inDirectory = (files: Record<string, string>) => {
   return folder
 }
 
-test('the start lists all documents that cannot run', async () => {
+test('the service does not start, and lists all documents that cannot run', async () => {
   const folder = inDirectory({
     'a-syntax.graphql': 'query {\n  viewer { name ',
     'b-field.gql': '{\n  viewer { nothing }\n  tenants { nothing }\n}',
@@ -193,7 +193,7 @@ test('the start lists all documents that cannot run', async () => {
   expect(message).not.toMatch(/i-good|ignored/)
 })
 
-test('the start fails for a path that does not exist, and for a directory without documents', async () => {
+test('the service does not start when the path does not exist or the directory has no documents', async () => {
   await expect(start('/nowhere')).rejects.toThrow('/nowhere: It cannot be read (ENOENT).')
   await expect(start(inDirectory({ 'readme.txt': 'none' }))).rejects.toThrow('No document was found.')
 })
