@@ -8,7 +8,9 @@ import type { Service } from '../../support/process.ts'
 import { type Exchange, exchange } from './load.ts'
 import { logLinesIn } from './log-lines.ts'
 
-/** Sends a request: over REST, or the query over GraphQL. @throws Error when the connection is refused or lost */
+/**
+ * Requests the tenants over REST, or sends `query` over GraphQL. @throws Error when the connection is refused or lost
+ */
 export async function ask(address: string, secret: string, { query, agent }: { query?: string; agent?: Agent } = {}) {
   const answer =
     query === undefined
@@ -19,9 +21,11 @@ export async function ask(address: string, secret: string, { query, agent }: { q
 }
 
 /**
- * Sends many calls at once to all instances: a call again while the service is overloaded, because it was not counted.
+ * Sends many calls at once to all instances. A call that is refused because of overload is not counted, so it is sent
+ * again.
  *
- * @returns the answers that passed, and whether others came after their deadline, though they may have been counted
+ * @returns the answers with status 200, and whether other calls missed their deadline: the service may have counted
+ * those
  */
 async function burst(addresses: readonly string[], secret: string, calls: number) {
   const askUntilAdmitted = async (n: number): Promise<Exchange> => {
@@ -48,7 +52,10 @@ export const storeLinesIn = ({ printed }: Service): string[] =>
     .map(({ msg }) => msg)
     .filter(message => message.startsWith('the store of rates'))
 
-/** Returns how often the store of rates has failed for these services, and how many of these failures have not ended. */
+/**
+ * Returns the number of failures of the store of rates that these services logged, and the number of them that still
+ * last.
+ */
 function storeFailures(services: readonly Service[]) {
   const lines = services.flatMap(storeLinesIn)
   const failures = lines.filter(line => line === storeLines.failure).length
@@ -58,12 +65,12 @@ function storeFailures(services: readonly Service[]) {
 const maxBursts = 3
 
 /**
- * Sends a burst that the services count together, and checks that exactly `limit` calls pass. On a busy machine calls
- * can miss their deadline, or the store is late and the services count by themselves: such a burst is repeated.
+ * Sends a burst that the services count together, and checks that exactly `limit` calls pass. On a busy machine, calls
+ * can miss their deadline, or the store answers late and each service counts separately: then the burst is repeated.
  *
- * @param newSecret creates a token, which has not been used
+ * @param newSecret creates a new token
  * @param limit the rate limit of the token
- * @returns the token that was used
+ * @returns the token of the last burst
  */
 export async function expectExactBurst(
   services: readonly Service[],
@@ -85,7 +92,10 @@ export async function expectExactBurst(
   }
 }
 
-/** Sends one call after the other from several callers for a time. @returns all answers */
+/**
+ * Sends calls from several callers for `time` milliseconds. Each caller sends one call after the other. @returns all
+ * answers
+ */
 export async function askFor(time: number, callers: number, restAddress: string, secret: string): Promise<Exchange[]> {
   const agent = new Agent({ keepAlive: true })
   const answers: Exchange[] = []
@@ -99,7 +109,7 @@ export async function askFor(time: number, callers: number, restAddress: string,
   return answers
 }
 
-/** @returns the time that 99 % of the answers took at most, in milliseconds */
+/** Returns the 99th percentile of the times of the answers, in milliseconds. */
 export function p99(answers: readonly Exchange[]): number {
   const sorted = answers.map(({ took }) => took).sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN

@@ -1,10 +1,13 @@
-/** The two forms of these tests: the long one measures on a machine without other work, the short one runs in `.ci/run`. */
+/**
+ * The tests of faults have two forms: the long form measures on a machine without other work, the short form runs in
+ * `.ci/run`.
+ */
 
-/** True for the short form. Other work slows it down, so its limits are wider, and it compares no speeds. */
+/** True for the short form. Other work slows this form down, so its limits are wider, and it compares no speeds. */
 export const isShort = process.env.FAULTS === 'short'
 
-/** The longest that a call may take: its deadline of 4.8 s, and the timers of two processes; in milliseconds. */
+/** The maximum time of a call, in milliseconds: the deadline of 4.8 s, and the delay of the timers in two processes. */
 export const callLimit = isShort ? 8_000 : 5_000
 
-/** The time after a fault until all calls succeed, in milliseconds. */
+/** The maximum time from the end of a fault until all calls succeed, in milliseconds. */
 export const recoveryLimit = isShort ? 4_000 : 2_000

@@ -9,13 +9,13 @@ import { startSync } from './sync.ts'
 import type { World } from './world.ts'
 
 /**
- * Runs a fault while callers send requests, a platform writes and a client syncs: the process lives, each call is
- * answered in time with 200 or 503 and only with rows of its own tenant, all is well soon after the fault, and the sync
- * has lost nothing.
+ * Runs a fault while callers send requests, a platform writes and a client syncs. Checks that the process lives, that
+ * each call is answered in time with 200 or 503 and only with rows of its own tenant, that all calls succeed soon after
+ * the fault, and that the sync misses no change.
  *
- * @param of.server returns the server that the platform writes to, at this moment
+ * @param of.server returns the server that is the primary now
  * @param fault resolves when the fault is over
- * @param unaffected names the calls that go on succeeding during the fault
+ * @param unaffected returns whether calls of this name must succeed during the fault
  * @returns the calls that were under way or sent during the fault
  */
 export async function hold(

@@ -1,7 +1,8 @@
 /**
- * The process of a load. In an open loop requests are sent at a fixed rate, however slow the answers are, and a latency
- * counts from the time at which its request was to be sent. In a closed loop each answer is followed by the next request.
- * It speaks HTTP itself, because Node's client costs more than most requests of the service.
+ * The process that sends a load. In an open loop, requests are sent at a fixed rate, however slow the answers are, and
+ * a latency counts from the planned time of the request. In a closed loop, each connection sends the next request after
+ * each answer. The process writes and parses HTTP itself, because Node's client needs more time than most requests of
+ * the service.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -11,9 +12,9 @@ import type { GeneratedRequest, LoadOrder, LoadReport } from './load-generator.t
 interface Connection {
   socket: Socket
   intended: number
-  /** The beginning of an answer, until its head is complete. */
+  /** The bytes of an answer, as long as its head is incomplete. */
   head: Buffer
-  /** The number of bytes of the answer that are still to come; -1 before its head is complete. */
+  /** The number of bytes of the answer that have not arrived; -1 before the head is complete. */
   rest: number
   status: number
   retryAfter: boolean
@@ -22,13 +23,19 @@ interface Connection {
 
 const noBytes = Buffer.alloc(0)
 
-/** The connections that are opened at a time before the load begins: more might overflow the queue of the service. */
+/**
+ * The maximum number of connections that are opened at a time before the load begins. More might overflow the listen
+ * queue of the service.
+ */
 const openedAtOnce = 256
 
 async function run({ port, rate, seconds, requests, connections, reconnects = false }: LoadOrder): Promise<LoadReport> {
   const texts = requests.map(request => textOf(request, port))
   const idle: Connection[] = []
-  /** The planned times of the requests, in this order; those from `taken` on wait for a connection. */
+  /**
+   * The planned times of the requests, in ascending order. The requests from the index `taken` on wait for a
+   * connection.
+   */
   const due: number[] = []
   const report: LoadReport = {
     ...{ sent: 0, lost: 0, unanswered: 0, withoutRetryAfter: 0, lag: 0 },
@@ -93,7 +100,7 @@ async function run({ port, rate, seconds, requests, connections, reconnects = fa
     return connection
   }
 
-  /** Sends the oldest request that waits, if there is one. */
+  /** Sends the oldest waiting request; without one, the connection becomes idle. */
   function sendNext(connection: Connection): void {
     const intended = due[taken]
     if (intended === undefined) {
@@ -105,7 +112,7 @@ async function run({ port, rate, seconds, requests, connections, reconnects = fa
     connection.socket.write(texts[report.sent++ % texts.length] ?? '')
   }
 
-  /** Sends a request on an idle connection, or on a new one. */
+  /** Sends a request on an idle connection, or on a new connection below the limit. */
   function send(intended: number): void {
     const connection = idle.pop() ?? (open < connections ? openConnection() : null)
     if (!connection) return

@@ -1,4 +1,6 @@
-/** Loads that a process of its own sends: an open loop (a fixed rate) or a closed loop (each caller repeats at once). */
+/**
+ * Sends a load from a separate process, in an open loop (a fixed rate) or a closed loop (each caller repeats at once).
+ */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -11,25 +13,28 @@ export interface GeneratedRequest {
 
 export interface LoadOrder {
   port: number
-  /** Requests a second; null: a closed loop, in which each connection sends its next request after each answer. */
+  /**
+   * The number of requests per second; null for a closed loop, in which each connection sends its next request after
+   * each answer.
+   */
   rate: number | null
   seconds: number
-  /** The most connections. In an open loop, a request that finds all of them busy is not sent. */
+  /** The maximum number of connections. In an open loop, a request is not sent when all connections are busy. */
   connections: number
-  /** True when each request has a connection of its own. */
+  /** True when each request opens a new connection. */
   reconnects?: boolean
   requests: readonly GeneratedRequest[]
 }
 
 export interface LoadReport {
   sent: number
-  /** Requests whose connection was closed before the answer. */
+  /** The number of requests whose connection was closed before the answer. */
   lost: number
-  /** Requests without an answer ten seconds after the end. */
+  /** The number of requests without an answer ten seconds after the end. */
   unanswered: number
-  /** Answers with status 503 that lack `Retry-After`. */
+  /** The number of answers with status 503 and without `Retry-After`. */
   withoutRetryAfter: number
-  /** The longest pause of the process itself, in milliseconds, which its latencies contain. */
+  /** The longest pause of the load process, in milliseconds. The measured latencies contain such pauses. */
   lag: number
   /** Latencies in milliseconds, by status. */
   latencies: Record<string, number[]>
@@ -48,9 +53,9 @@ export async function generateLoad(order: LoadOrder) {
   child.kill()
   return {
     ...report,
-    /** Answers with 200 a second, while the load lasted. */
+    /** The number of answers with status 200 per second of the load. */
     throughput: report.successes.filter(([at, took]) => at + took <= order.seconds * 1_000).length / order.seconds,
-    /** @returns the latency in milliseconds that a share of the answers with this status took at most */
+    /** Returns a quantile of the latencies of the answers with this status, in milliseconds. */
     quantile(status: number, share: number) {
       const sorted = (report.latencies[status] ?? []).toSorted((one, other) => one - other)
       return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0

@@ -1,4 +1,4 @@
-/** Callers that send requests all the time, and what they got. */
+/** Callers that send requests all the time and record the answers. */
 import { Agent, type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
 import { request as requestByTls } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,25 +8,25 @@ import { callLimit } from './form.ts'
 import type { Operation, World } from './world.ts'
 
 export interface Exchange {
-  /** 0: the connection was refused or lost. */
+  /** 0 when the connection was refused or lost. */
   status: number
   headers: IncomingHttpHeaders
   text: string
-  /** With status 0: the code of the error. */
+  /** The code of the error; only with status 0. */
   error?: string
-  /** The time that it took, in milliseconds. */
+  /** The time from the request to the end of the answer, in milliseconds. */
   took: number
-  /** True when the request was sent on a connection that had been answered before. */
+  /** True when the request used a connection on which an earlier request was answered. */
   reused: boolean
 }
 
-/** One call. For a GraphQL answer with errors, its status is the one that REST uses for them. */
+/** A call. The status of a GraphQL answer with errors is the status that REST uses for these errors. */
 export interface Call extends Omit<Exchange, 'headers' | 'text'> {
   name: string
-  /** The time at which it was sent, as `performance.now()`. */
+  /** The time at which the request was sent, as `performance.now()`. */
   sent: number
   retryAfter: string | undefined
-  /** True when the answer contains a record of a tenant that is not the caller's. */
+  /** True when the answer contains a record of a tenant other than the caller's. */
   isForeign: boolean
   /** True when the body of the answer is complete and has the expected form. */
   isWhole: boolean
@@ -48,9 +48,10 @@ export function expectBounded(calls: readonly Call[], summary?: string): void {
 export type Load = ReturnType<typeof startLoad>
 
 /**
- * Starts callers that perform all operations of v1, and one over GraphQL, each for a tenant of its own.
+ * Starts callers that repeat all operations of v1 and one of GraphQL. The tenants take turns: each caller uses one
+ * tenant.
  *
- * @param callers how many wait for one answer each
+ * @param callers the number of callers, which each wait for the answer before the next request
  * @param agent opens their connections
  */
 export function startLoad(origin: () => string, world: World, callers = 16, agent = new Agent({ keepAlive: true })) {
@@ -64,19 +65,19 @@ export function startLoad(origin: () => string, world: World, callers = 16, agen
       if (!operation) throw new Error('There is no operation.')
       const call = await send(agent, origin(), operation, owner.tenantId)
       calls.push(call)
-      // A caller whose connection was refused does not spin.
+      // The pause keeps a caller from repeating a refused connection without end.
       if (call.status !== 200) await pause(20)
     }
   })
   return {
     calls,
-    /** Waits until this many more calls have succeeded. */
+    /** Waits until `count` more calls have succeeded. */
     async succeed(count: number) {
       const from = calls.length
       const haveSucceeded = () => calls.slice(from).filter(({ status }) => status === 200).length >= count
       await until(`${count} calls succeed`, haveSucceeded, 30_000)
     },
-    /** Ends it, after the calls that are under way. @returns all calls */
+    /** Stops the callers after the calls that are under way. @returns all calls */
     async stop() {
       stopped = true
       await Promise.all(running)
@@ -86,7 +87,7 @@ export function startLoad(origin: () => string, world: World, callers = 16, agen
   }
 }
 
-/** Sends a request. @param options.agent default: a connection of its own */
+/** Sends a request. @param options.agent by default, the request opens a new connection */
 export function exchange(url: URL, secret: string, body?: string, options: RequestOptions = {}): Promise<Exchange> {
   const sent = performance.now()
   const headers = {
@@ -117,7 +118,7 @@ export async function fetchOperation(origin: string, { method, path, secret, bod
   return { status, retryAfter: headers['retry-after'] }
 }
 
-/** The time limit of a call, in milliseconds: far more than a call may take. */
+/** The time after which a call is given up, in milliseconds: far more than `callLimit`. */
 const callTimeoutMs = 20_000
 
 async function send(agent: Agent, origin: string, operation: Operation, tenantId: number): Promise<Call> {
@@ -143,7 +144,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** @returns 200 for a GraphQL result without errors, 503 when its fields are unavailable, otherwise 500 */
+/** Returns 200 for a GraphQL result without errors, 503 when its fields are unavailable, otherwise 500. */
 function statusOfResult(body: unknown): number {
   const { errors = [] } = (body ?? {}) as { errors?: { extensions?: { code?: string } }[] }
   if (errors.length === 0) return 200

@@ -2,11 +2,11 @@ import type { LogLine } from '../../support/log.ts'
 
 export interface ProcessLogLine extends LogLine {
   pid: number
-  /** The number of the worker that wrote it. */
+  /** The number of the worker that wrote the line. */
   worker?: number
 }
 
-/** @returns the lines of a log that are complete: the last one may still be cut */
+/** Returns the complete lines of a log. The last line may be incomplete and is then left out. */
 export const logLinesIn = (printed: string): ProcessLogLine[] =>
   printed
     .slice(0, printed.lastIndexOf('\n') + 1)

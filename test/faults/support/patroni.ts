@@ -1,4 +1,7 @@
-/** A cluster of Patroni: two servers of the system's packages, etcd, and HAProxy, which leads to the primary. */
+/**
+ * A cluster of Patroni: two PostgreSQL servers from the system's packages, etcd, and HAProxy, which forwards
+ * connections to the primary.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,8 +16,8 @@ import { signalAll } from './server.ts'
 
 const host = '127.0.0.1'
 
-/** What Patroni waits for, in seconds: `ttl` is the least that it allows. */
-const patience = { ttl: 20, loop_wait: 2, retry_timeout: 5 }
+/** The timeouts of Patroni, in seconds. It allows no lower `ttl`. */
+const timeouts = { ttl: 20, loop_wait: 2, retry_timeout: 5 }
 
 const limits = { max_connections: 150, max_prepared_transactions: 50 }
 const parameters = { ...limits, wal_log_hints: 'on', log_min_messages: 'fatal' }
@@ -42,7 +45,7 @@ async function startNode(name: string, etcd: number, directory: string, account:
       restapi: { listen: `${host}:${rest}`, connect_address: `${host}:${rest}` },
       etcd3: { host: `${host}:${etcd}` },
       bootstrap: {
-        dcs: { ...patience, synchronous_mode: true, postgresql: { use_pg_rewind: true, parameters } },
+        dcs: { ...timeouts, synchronous_mode: true, postgresql: { use_pg_rewind: true, parameters } },
         initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }],
       },
       postgresql: {
@@ -50,7 +53,7 @@ async function startNode(name: string, etcd: number, directory: string, account:
         ...{ data_dir: join(home, 'data'), pgpass: join(home, 'pgpass') },
         authentication: { superuser: authentication, replication: authentication },
         parameters: { unix_socket_directories: home },
-        // A server that cannot be rewound after a fault is copied again, at once.
+        // A server on which pg_rewind fails is copied again at once.
         ...{ remove_data_directory_on_rewind_failure: true, remove_data_directory_on_diverged_timelines: true },
         basebackup: { checkpoint: 'fast' },
         pg_hba: [`host all all ${host}/32 trust`, `host replication all ${host}/32 trust`],
@@ -61,13 +64,13 @@ async function startNode(name: string, etcd: number, directory: string, account:
   const postmaster = () => Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0])
   afterFile(() => signal('SIGKILL'))
 
-  /** Sends a signal to Patroni and to all processes of its server. */
+  /** Sends a signal to Patroni and to all processes of its PostgreSQL server. */
   function signal(name: NodeJS.Signals): void {
     patroni.kill(name)
     try {
       signalAll(postmaster(), name)
     } catch {
-      // The server does not run.
+      // The server has already ended.
     }
   }
 
@@ -78,7 +81,7 @@ async function startNode(name: string, etcd: number, directory: string, account:
 
   return {
     ...{ name, port, rest },
-    /** Returns whether Patroni says that its server is the primary. */
+    /** Returns whether Patroni reports that its server is the primary. */
     isPrimary: () => confirms('primary'),
     /** Returns whether a commit at the primary waits for this server. */
     isSynchronous: () => confirms('synchronous'),
@@ -88,7 +91,7 @@ async function startNode(name: string, etcd: number, directory: string, account:
       if (!answer.ok) throw new Error(`Patroni refused a switchover: ${await answer.text()}`)
     },
     crash: () => signal('SIGKILL'),
-    /** Suspends Patroni and its server, without notice to their clients. */
+    /** Suspends Patroni and its server. Their connections stay open. */
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     /** Starts Patroni again after a crash. */
@@ -116,10 +119,13 @@ listen primary
 ${nodes.map(node => `  server ${node.name} ${host}:${node.port} check port ${node.rest}`).join('\n')}
 `
 
-/** Starts a cluster, and waits until it has a primary and a synchronous standby. It ends after the file's tests. */
+/**
+ * Starts a cluster, and waits until it has a primary and a synchronous standby. The cluster is stopped after the tests
+ * of the file.
+ */
 export async function startCluster() {
   const directory = createDirectory()
-  // PostgreSQL refuses to run as root.
+  // This account is not root: PostgreSQL refuses to run as root.
   const { uid = 0, gid = 0 } = findCluster(directory).account
   const account = { uid, gid }
   const [etcd, peer, port] = [await freePort(), await freePort(), await freePort()]
@@ -138,7 +144,7 @@ export async function startCluster() {
 
   const cluster = {
     port,
-    /** Returns the primary and the other server, once commits wait for that. */
+    /** Waits until commits wait for the standby, and returns the primary and the standby. */
     whole: () =>
       until(
         'the cluster has a primary and a synchronous standby',

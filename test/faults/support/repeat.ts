@@ -1,4 +1,7 @@
-/** Repeats work until it is stopped. @returns stops it, and waits for its end @throws the error of the work, when it is stopped */
+/**
+ * Repeats work until it is stopped. @returns a function that stops the work and waits for its end, or rejects with the
+ * error of the work
+ */
 export function repeat(work: () => Promise<unknown>): () => Promise<void> {
   let isStopped = false
   const running = (async () => {

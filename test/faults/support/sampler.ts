@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { until } from '../../support/until.ts'
 import type { FaultServer } from './server.ts'
 
-/** The resources that a process holds at a moment. */
+/** The resources that a process uses at one time. */
 export interface Sample {
   /** Resident memory, in MiB. */
   residentMb: number
   descriptors: number
-  /** Listeners of the process's events and of its sockets and servers. */
+  /** The number of listeners of the process, plus the largest number of a socket or server. */
   listeners: number
-  /** Its connections to the database. */
+  /** The number of its connections to the database. */
   backends: number
 }
 
@@ -22,7 +22,7 @@ const directory = mkdtempSync(join(tmpdir(), 'gateway-samples-'))
 process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
 const file = join(directory, 'listeners')
 
-/** A module that the service loads first: at SIGUSR2 it writes how many listeners there are. */
+/** A module that the service loads first. On SIGUSR2, the module writes the number of listeners to a file. */
 export const samplePreload = `data:text/javascript,${encodeURIComponent(`
 import { writeFileSync, renameSync } from 'node:fs'
 const count = emitter => emitter.eventNames?.().reduce((sum, name) => sum + emitter.listenerCount(name), 0) ?? 0
@@ -32,7 +32,7 @@ process.on('SIGUSR2', () => {
   renameSync(${JSON.stringify(`${file}.new`)}, ${JSON.stringify(file)})
 })`)}`
 
-/** Creates a function that takes a sample of a process; it fails while the database does not answer. */
+/** Creates a function that takes a sample of a process. The function fails while the database does not answer. */
 export function createSampler(pid: number, server: FaultServer, database: string): () => Promise<Sample> {
   return async () => {
     rmSync(file, { force: true })

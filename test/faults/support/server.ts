@@ -1,4 +1,4 @@
-/** A PostgreSQL server that a test crashes, freezes and restarts. It listens on one TCP port all the time. */
+/** A PostgreSQL server that a test crashes, suspends and restarts, always on the same TCP port. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -25,13 +25,16 @@ const settings: Record<string, string> = {
   max_connections: '60',
   max_wal_senders: '4',
   wal_level: 'replica',
-  // Limits the WAL that is kept for a lost standby.
+  // The amount of WAL that is kept for a disconnected standby.
   wal_keep_size: '64MB',
   log_min_messages: 'fatal',
   fsync: 'off',
 }
 
-/** Creates a server that does not run yet. @param programs the directory of its programs; null: the embedded ones */
+/**
+ * Creates a server that does not run yet. @param programs the directory of the PostgreSQL programs; null for the
+ * embedded ones
+ */
 export async function createFaultServer(options: Record<string, string> = {}, programs: string | null = null) {
   const dataDir = createDirectory()
   if (programs === null) {
@@ -61,12 +64,12 @@ export class FaultServer {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`
   }
 
-  /** @returns a pool of the owner, with `max` connections; the caller ends it */
+  /** Opens a pool of the owner with `max` connections, which the caller has to end. */
   open(database: string, max = 1): postgres.Sql {
     return postgres(this.url(database), { max, onnotice: () => {}, connect_timeout: 2 })
   }
 
-  /** Does something on a connection of the owner, which ends afterwards. @returns its result */
+  /** Runs work on a connection of the owner, and closes the connection afterwards. @returns the result of the work */
   async use<Result>(database: string, work: (sql: postgres.Sql) => PromiseLike<Result>): Promise<Result> {
     const sql = this.open(database)
     try {
@@ -76,7 +79,7 @@ export class FaultServer {
     }
   }
 
-  /** Resolves when the server accepts connections. */
+  /** Starts the server, and waits until it accepts connections. */
   async start(): Promise<void> {
     const { cluster, account } = findCluster(this.dataDir)
     const all = { ...settings, ...this.options, listen_addresses: '127.0.0.1', port: String(this.port) }
@@ -87,7 +90,7 @@ export class FaultServer {
     await this.#untilReady()
   }
 
-  /** Ends it: SIGINT as for a restart, SIGQUIT without a checkpoint. */
+  /** Stops the server: SIGINT for a fast shutdown, SIGQUIT for one without a checkpoint. */
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     const stopping = this.#child
     if (!stopping || stopping.exitCode !== null || stopping.signalCode !== null) return
@@ -98,12 +101,12 @@ export class FaultServer {
     this.#child = null
   }
 
-  /** Kills a backend, so that the server ends all others and recovers as after a crash. */
+  /** Kills a backend, so that the server ends all other backends and recovers as after a crash. */
   async crash(): Promise<void> {
     const [sql, other] = [this.open('postgres'), this.open('postgres')]
     const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
     await other`select 1`
-    // The server ends it once it has noticed the crash; until then it accepts connections.
+    // The server ends this statement once it has noticed the crash. Until then the server accepts connections.
     const noticed = other`select pg_sleep(60)`.catch(() => {})
     process.kill(row?.pid ?? 0, 'SIGKILL')
     await noticed
@@ -111,7 +114,7 @@ export class FaultServer {
     await this.#untilReady()
   }
 
-  /** Suspends all its processes, without notice to their clients. */
+  /** Suspends all processes of the server. Their connections stay open. */
   freeze(): void {
     signalAll(this.#child?.pid, 'SIGSTOP')
   }
@@ -120,13 +123,13 @@ export class FaultServer {
     signalAll(this.#child?.pid, 'SIGCONT')
   }
 
-  /** Lets a standby replay changes some time later. @param time a setting, such as `2s` */
+  /** Delays the replay of changes at a standby. @param time a value of `recovery_min_apply_delay`, such as `2s` */
   async delay(time: string): Promise<void> {
     await this.use('postgres', sql => sql.unsafe(`alter system set recovery_min_apply_delay = '${time}'`))
     await this.use('postgres', sql => sql`select pg_reload_conf()`)
   }
 
-  /** Copies the cluster, while the server does not run, to a standby that follows this server. */
+  /** Copies the cluster of the stopped server to a standby that will follow this server. */
   async createStandby(): Promise<FaultServer> {
     const { account } = findCluster(this.dataDir)
     const dataDir = createDirectory()
@@ -138,7 +141,10 @@ export class FaultServer {
     return new FaultServer(dataDir, await freePort(), { ...this.options, primary_conninfo }, this.programs)
   }
 
-  /** Copies the cluster of the stopped server. @returns a function that restores the copy; stop the server before */
+  /**
+   * Copies the cluster of the stopped server. @returns a function that restores the copy, for which the server must be
+   * stopped
+   */
   keep(): () => void {
     const { cluster } = findCluster(this.dataDir)
     const kept = `${cluster}.kept`

@@ -1,6 +1,9 @@
 import type { FaultServer } from './server.ts'
 
-/** A fault of a standby: the problem that the service reports, and what happens before and after the work meanwhile. */
+/**
+ * A fault of a standby, the problem that the service reports, and a function that causes the fault, runs work and
+ * repairs it.
+ */
 export interface StandbyFault {
   what: string
   problem: string

@@ -3,10 +3,10 @@ import { type ProcessOptions, serve } from '../../support/process.ts'
 import { createFaultServer, type FaultServer } from './server.ts'
 import { createWorld } from './world.ts'
 
-/** A rate that no caller exceeds, and a log without the errors that a fault causes. */
+/** Settings: a rate that no caller exceeds, and a log without the errors that a fault causes. */
 const quiet = { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' }
 
-/** Starts a server, which is removed after the file's tests. The parameters are the parameters of `createFaultServer`. */
+/** Starts a server, which is removed after the tests of the file. Takes the parameters of `createFaultServer`. */
 export async function startFaultServer(...of: Parameters<typeof createFaultServer>): Promise<FaultServer> {
   const server = await createFaultServer(...of)
   await server.start()
@@ -14,7 +14,10 @@ export async function startFaultServer(...of: Parameters<typeof createFaultServe
   return server
 }
 
-/** Starts a standby of a server, which is restarted for the copy. The standby is removed after the file's tests. */
+/**
+ * Restarts a server to copy its cluster, and starts the copy as a standby, which is removed after the tests of the
+ * file.
+ */
 export async function startStandby(primary: FaultServer): Promise<FaultServer> {
   await primary.stop()
   const standby = await primary.createStandby()

@@ -1,4 +1,4 @@
-/** A platform that changes vouchers all the time, and a client that keeps a copy of them and resumes after each fault. */
+/** A platform changes vouchers all the time, and a client keeps a copy of the vouchers and resumes after each fault. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { VoucherGateway } from '#client'
 import type postgres from '#postgres'
@@ -6,7 +6,7 @@ import { repeat } from './repeat.ts'
 import type { FaultServer } from './server.ts'
 import { type World, writeRecords } from './world.ts'
 
-/** Starts them for one tenant. @param server on which the platform writes now */
+/** Starts the platform and the client for one tenant. @param server returns the server that is the primary now */
 export function startSync(origin: string, world: World, server: () => FaultServer) {
   const [owner] = world.owners
   if (!owner) throw new Error('There is no tenant.')
@@ -23,7 +23,7 @@ export function startSync(origin: string, world: World, server: () => FaultServe
   async function change(sql: postgres.Sql): Promise<void> {
     while (!isStopped) {
       const id = owner!.voucherIds[changes % owner!.voucherIds.length] ?? 0
-      // Some transactions stay open across steps and pages.
+      // Some transactions stay open while steps run and pages are read.
       await sql.begin(async transaction => {
         await transaction`update purchased_voucher set current_balance = ${changes % 100} where id = ${id}`
         if (changes % 5 === 0) await pause(15)
@@ -32,14 +32,14 @@ export function startSync(origin: string, world: World, server: () => FaultServe
     }
   }
 
-  /** Reads the changes since the first page of the last pass. */
+  /** Reads the changes since the first page of the previous pass. */
   async function pass(): Promise<void> {
     const changed = list(since)
     for await (const voucher of changed) copy.set(voucher.id, JSON.stringify(voucher))
     since = changed.serverTime
   }
 
-  /** Begins again after each error until it is stopped. */
+  /** Repeats work until it is stopped, also after errors. */
   const persist = (work: () => Promise<void>) => repeat(() => work().catch(() => pause(50)))
 
   const stops = [
@@ -53,7 +53,10 @@ export function startSync(origin: string, world: World, server: () => FaultServe
     get changes() {
       return changes
     },
-    /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state, or that steps have lost */
+    /**
+     * Stops both, and reads the changes once more. @returns the records that are missing or outdated in the copy or in
+     * the record tables
+     */
     async findLost() {
       isStopped = true
       await Promise.all(stops.map(stop => stop()))

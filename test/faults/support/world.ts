@@ -1,4 +1,6 @@
-/** Tenants with a caller each. Their records have the tenant's id, so that a record of another tenant is detected. */
+/**
+ * Tenants with one caller each. Texts of a record contain the id of its tenant, so that a foreign record is detected.
+ */
 import { join } from 'node:path'
 import { migrate } from '../../../src/db/migration/migrate.ts'
 import type { Pool } from '../../../src/db/sql.ts'
@@ -18,7 +20,7 @@ export interface Operation {
   body?: string
 }
 
-/** A tenant, and the requests of its caller. */
+/** A tenant, the token of its caller, and the requests that the caller sends. */
 export interface Owner {
   tenantId: number
   secret: string
@@ -26,7 +28,7 @@ export interface Owner {
   operations: readonly Operation[]
 }
 
-/** What this file needs of a server. */
+/** The methods of a server that this file uses. */
 type Databases = Pick<FaultServer, 'url' | 'use'>
 
 export interface World {
@@ -34,13 +36,13 @@ export interface World {
   owners: readonly Owner[]
 }
 
-/** The number of tenants, and of records of each. */
+/** The number of tenants, and the numbers of records per tenant. */
 const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
 
 /**
  * Creates a migrated database on a running server.
  *
- * @param fill inserts its rows
+ * @param fill inserts the rows of the platform
  * @param options of the migration
  * @returns what `fill` returns
  */
@@ -60,7 +62,7 @@ export async function createMigrated<Result>(
   }
 }
 
-/** Writes the records of all committed changes of a database. @returns the records that are not as their sources say */
+/** Writes the records of all committed changes of a database. @returns the records that differ from their sources */
 export async function writeRecords(server: Databases, database: string): Promise<RecordProblem[]> {
   const pool = connect(server.url(database), { max: 1, statementTimeoutMs: 0 })
   await projected(pool)
