@@ -1,6 +1,6 @@
 /**
- * A base backup is recovered to an instant before changes that partners have: they need a full pass, and then miss nothing. It is
- * then recovered again, to a later instant of the first timeline.
+ * A base backup is recovered to an instant before changes that partners have received: the partners need a full pass,
+ * and then miss nothing. Then the backup is recovered again, to a later instant of the first timeline.
  */
 import { execFileSync } from 'node:child_process'
 import { chownSync } from 'node:fs'
@@ -25,7 +25,7 @@ function createServerDirectory(): string {
   return path
 }
 
-/** Starts a server with archived WAL. @param recovery settings, and the directory of a backup */
+/** Starts a server with archived WAL. @param recovery the settings of the recovery */
 async function startServer(archive: string, recovery: Record<string, string> = {}, backup?: string) {
   const archiving = { archive_mode: 'on', archive_command: `cp %p ${archive}/%f`, fsync: 'off' }
   const server = await startPackaged({ ...archiving, ...recovery }, backup)
@@ -34,7 +34,7 @@ async function startServer(archive: string, recovery: Record<string, string> = {
   return { ...server, sql, url: addressUrl(server) }
 }
 
-test('after a recovery to an earlier instant, partners read all again and miss nothing', async () => {
+test('after a recovery to an earlier instant, partners read everything again and miss no change', async () => {
   const archive = createServerDirectory()
   const backup = join(createServerDirectory(), 'backup')
   const primary = await startServer(archive)

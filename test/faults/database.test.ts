@@ -1,4 +1,4 @@
-/** The database fails in all ways while callers send requests, a platform writes and a client syncs. */
+/** The database fails in different ways while callers send requests, a platform writes and a client syncs. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type postgres from '#postgres'

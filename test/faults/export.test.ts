@@ -12,7 +12,7 @@ const { server, world, start } = await startWorld('exports')
 const owner = world.owners[0]!
 const sql: postgres.Sql = server.open(world.database, 2)
 afterAll(() => sql.end())
-/** Many chunks, with more bytes than the kernel buffers for a connection. */
+/** The number of records: an export of them has more bytes than the kernel buffers for a connection. */
 const added = 30_000
 await sql`
   insert into purchased_voucher (tenant_id, reference, product_title)
@@ -20,7 +20,7 @@ await sql`
 await writeRecords(server, world.database)
 const { origin } = await start({ EXPORTS_PER_HOUR: '1000' })
 
-/** Opens an export once the lease of the export before has ended. Its reader stops after the first records. */
+/** Opens an export once the lease of the previous export has ended, and stops reading after the first records. */
 async function openStalled() {
   const begin = async () => {
     const open = await openExport(origin, owner.secret, `/tenants/${owner.tenantId}/purchased-vouchers`)
@@ -32,7 +32,7 @@ async function openStalled() {
   return open
 }
 
-// It waits for most of a minute.
+// The test waits for most of a minute.
 test.skipIf(isShort)('an export whose reader stops is closed within 65 s', async () => {
   const open = await openStalled()
   const leases = () => sql`select 1 from gateway.rate_window where key like 'export stream %'`

@@ -1,6 +1,7 @@
 /**
- * The first fill of a large database while writers write, by a service that is killed at random: no write waits for it, the next
- * service goes on, and the records are right in the end. Before it, no mapping is installed.
+ * A service fills a large database while writers change its rows. The service is killed at random: no write waits for
+ * the service, the next service continues the fill, and all records are right at the end. No mapping is installed
+ * before the first service starts.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,12 +20,16 @@ const size = isShort
 
 const kills = 10
 
-/** The longest that a write may wait for the service, in milliseconds. On a busy machine, processes also wait to run. */
+/**
+ * The maximum time that a write may wait for the service, in milliseconds. On a busy machine, processes also wait for a
+ * core.
+ */
 const longestWait = isShort ? 1_000 : 200
 
 const plainTables = readFileSync(new URL('../../sql/plain-tables.sql', import.meta.url), 'utf8')
 
-// Each kill costs half a fill on average, and a copy that was filled before its kill one more: some ten fills in all.
+// On average, a kill wastes half a fill. A copy whose fill ends before the kill takes a further fill: some ten fills in
+// all.
 const timeout = 3_000_000
 
 const server = await startFaultServer({ shared_buffers: '512MB', max_wal_size: '4GB', autovacuum_naptime: '5s' })
@@ -52,7 +57,10 @@ await createMigrated(server, 'platform', fill, { adopted: null })
 
 const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
 
-/** Writes of one row. Each writer has rows of its own, and categories with their products, so none waits for another. */
+/**
+ * Writes of one row. Each writer has separate rows, and separate categories with their products, so no writer waits for
+ * another.
+ */
 const changes: ((sql: postgres.ISql, writer: number) => Promise<unknown>)[] = [
   (sql, writer) => sql`update purchased_voucher set current_balance = 1 where id = ${own(size.vouchers, writer)}`,
   (sql, writer) => sql`update purchased_voucher set product_title = 'x' where id = ${own(size.vouchers, writer)}`,
@@ -71,12 +79,14 @@ const changes: ((sql: postgres.ISql, writer: number) => Promise<unknown>)[] = [
 
 const writers = 4
 
-/** The name that the driver gives the writers' sessions: autovacuum may wait for longer. */
+/** The application name of the writers' sessions. Other sessions, such as autovacuum, may wait for longer. */
 const platform = 'postgres.js'
 
 const own = (count: number, writer: number) => anyOf(count / writers - 1) * writers + writer
 
-/** Writes until it is stopped; one of the writers makes a transaction of a second now and then. */
+/**
+ * Starts writers, which write until they are stopped. The first writer sometimes keeps a transaction open for a second.
+ */
 function startWriters(database: string) {
   const sql = server.open(database, writers)
   let written = 0
@@ -98,7 +108,7 @@ function startWriters(database: string) {
     repeat(() => (writer > 0 || Math.random() < 0.99 ? write(sql, writer) : writeLong(writer))),
   )
   return {
-    /** Returns the number of writes and the longest time of one, in milliseconds. */
+    /** Returns the number of writes, and the duration of the slowest write in milliseconds. */
     async stop() {
       await Promise.all(stops.map(stop => stop()))
       await sql.end()
@@ -114,7 +124,7 @@ interface Wait {
   ms: number
 }
 
-/** Watches which sessions wait for the service, directly or behind other sessions, until it is stopped. */
+/** Measures, until it is stopped, how long sessions wait for the service, directly or behind other sessions. */
 function watchWaits(database: string) {
   const sql = server.open(database)
   let longest = 0
@@ -134,7 +144,7 @@ function watchWaits(database: string) {
     await pause(5)
   })
   return {
-    /** Returns the longest wait that was seen, in milliseconds. */
+    /** Returns the longest wait of a writer, in milliseconds. */
     async stop() {
       await stop()
       await sql.end()
@@ -143,7 +153,10 @@ function watchWaits(database: string) {
   }
 }
 
-/** Runs the service until the fill is done, or kills it. @returns whether it was killed, and the time of the fill in milliseconds */
+/**
+ * Runs the service until the fill is done, or kills it. @returns whether the service was killed, and the time of the
+ * fill in milliseconds
+ */
 async function runService(database: string, life: number) {
   const began = performance.now()
   const service = start(['serve'], { DATABASE_URL: server.url(database), PORT: '0', LOG_LEVEL: 'fatal' })
@@ -183,7 +196,7 @@ async function fillCopy(database: string, lives: () => number) {
   return { kills, wait, took: last.took, ...writes }
 }
 
-test(`no write waits longer than ${longestWait} ms, and ${kills} kills leave nothing behind`, { timeout }, async () => {
+test(`no write waits over ${longestWait} ms, and ${kills} kills leave no invalid index`, { timeout }, async () => {
   const whole = await fillCopy('whole', () => Infinity)
   const indexes = await indexesOf('whole')
   expect(indexes.filter(({ valid }) => !valid)).toEqual([])

@@ -1,4 +1,4 @@
-/** A table is locked for long: only the calls that need it are held up. */
+/** A table is locked for a long time: only the calls that need the table are delayed. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { callLimit, isShort } from './support/form.ts'
@@ -6,16 +6,19 @@ import { type Call, expectBounded, startLoad } from './support/load.ts'
 import { startWorld } from './support/start.ts'
 import type { Operation } from './support/world.ts'
 
-/** The times that calls are counted before the lock and after it, and that it is held, in milliseconds. */
+/** For how long calls are counted before and after the lock, and for how long the lock is held, in milliseconds. */
 const durations = { free: 5_000, locked: isShort ? 8_000 : 30_000 }
 
-/** The limits for other calls: the remaining share of their throughput, and the time of an answer in milliseconds. */
+/**
+ * The limits for calls that do not need the table: the minimum share of their throughput that remains, and the maximum
+ * time of an answer in milliseconds.
+ */
 const others = { kept: 0.8, slowest: 1_000 }
 
 const { server, world, start } = await startWorld('locks')
 const service = await start()
 
-/** Starts a load of the operations whose name begins with a text, or of the others. */
+/** Starts a load of the operations whose names begin with `prefix`, or of all other operations. */
 function startPart(prefix: string, hasPrefix: boolean) {
   const isWanted = ({ name }: Operation) => name.startsWith(prefix) === hasPrefix
   const owners = world.owners.map(owner => ({ ...owner, operations: owner.operations.filter(isWanted) }))
@@ -33,7 +36,7 @@ test.each([
      select from gateway.token for update`,
     'resolution',
   ],
-])('%s is locked: other calls go on', async (_, statement, heldUp) => {
+])('when %s is locked, calls that do not need the table still succeed', async (_, statement, heldUp) => {
   const [needing, other] = [startPart(heldUp, true), startPart(heldUp, false)]
   await needing.succeed(100)
   await other.succeed(300)
@@ -57,7 +60,7 @@ test.each([
   const between = (from: number, to: number) => all.filter(({ sent }) => sent >= from && sent < to)
   const rate = (from: number, to: number) => (1_000 * between(from, to).length) / (to - from)
   const during = between(locked, unlocked)
-  // The mean of both, because other work of the machine changes it.
+  // The usual rate is the mean before and after the lock, because other work of the machine changes the rate.
   const [usual, now] = [(rate(start, locked) + rate(free, end)) / 2, rate(locked, unlocked)]
   const summary = `${usual.toFixed(0)} calls a second usually, ${now.toFixed(0)} while it is locked; slowest ${slowest(during).toFixed(0)} ms; held up: ${slowest(held).toFixed(0)} ms`
   if (process.env.FAULTS_PRINT) console.log(summary)

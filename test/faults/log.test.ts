@@ -1,4 +1,4 @@
-/** The log while the database is gone, and while nothing reads it. */
+/** The log of the service while the database is stopped, and while no process reads the log. */
 import { execFileSync, spawn } from 'node:child_process'
 import { constants, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { startWorld } from './support/start.ts'
 
 const { server, world, start } = await startWorld('log')
 
-test('an outage under load is about one line a second, and a line when it is over', async () => {
+test('an outage under load causes about one log line per second, and a line when the outage is over', async () => {
   const service = await start({ LOG_LEVEL: 'info' })
   const load = startLoad(() => service.origin, world)
   await load.succeed(100)
@@ -30,30 +30,30 @@ test('an outage under load is about one line a second, and a line when it is ove
   const lines = logLinesIn(service.printed().slice(from))
   const seconds = (performance.now() - stopped) / 1_000
   expect(failed).toBeGreaterThan(100)
-  // Stacks of the outage, and of a job that failed otherwise; not of each call.
+  // Stacks are logged for the outage and for background jobs that fail with another error, not for each call.
   const stacks = lines.filter(({ err }) => err).length
   expect(stacks).toBeGreaterThan(0)
   expect(stacks).toBeLessThanOrEqual(3)
   const counted = lines.filter(({ causes }) => causes)
   expect(counted.length).toBeGreaterThanOrEqual(3)
-  // The stacks, the end, and one a second.
+  // The lines are those with a stack, one per second, and one for the end of the outage.
   expect(lines.length).toBeLessThan(seconds + 5)
-  // Background jobs fail too: in some seconds nothing else fails.
+  // A line has at most five request ids. The line of a second has fewer when only background jobs fail.
   expect(Math.max(...counted.map(({ requestIds = [] }) => requestIds.length))).toBe(5)
   expect(counted.reduce((sum, { count = 0 }) => sum + count, 1)).toBeGreaterThanOrEqual(failed)
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 
-/** Starts the service with a pipe as its standard output, which the test reads when it wants to. */
+/** Starts the service with a pipe as its standard output, which the test reads only when it calls `read`. */
 async function startOnPipe() {
   const path = join(createDirectory(), 'pipe')
   execFileSync('mkfifo', [path])
-  // Open for reading and writing: otherwise opening would wait for the other end.
+  // The pipe is opened for reading and writing: otherwise `openSync` would wait for a process at the other end.
   const fd = openSync(path, constants.O_RDWR)
   const port = await freePort()
   const environment = { DATABASE_URL: server.url(world.database), PORT: String(port), LOG_REQUESTS: 'all' }
   const { child, ended } = run(['serve'], environment, { shell: `exec "$@" >${path}` })
-  /** Sends a request without a token. @returns the status, or 0 when nothing answers */
+  /** Sends a request without a token. @returns the status, or 0 when no answer arrives within 5 s */
   const ask = async (id: string) => {
     const headers = { 'x-request-id': id, accept: 'application/json' }
     const signal = AbortSignal.timeout(5_000)
@@ -88,7 +88,7 @@ async function startOnPipe() {
 
 const requestsIn = (text: string) => logLinesIn(text).filter(({ reqId }) => reqId?.startsWith('request-'))
 
-test('a log that nothing reads keeps the service from no request, and not from stopping', async () => {
+test('when no process reads the log, the service still answers all requests and stops on SIGTERM', async () => {
   const service = await startOnPipe()
   expect(await service.askMany(5_000)).toEqual(new Set([401]))
   const asked = performance.now()
@@ -97,7 +97,7 @@ test('a log that nothing reads keeps the service from no request, and not from s
   expect(performance.now() - asked).toBeLessThan(10_000)
 })
 
-test('lines of a log beyond a million characters that nothing has read are dropped and counted', async () => {
+test('when over a million characters of log wait for a reader, further lines are dropped and counted', async () => {
   const service = await startOnPipe()
   const asked = 10_000
   await service.askMany(asked)
@@ -109,7 +109,7 @@ test('lines of a log beyond a million characters that nothing has read are dropp
   expect(await service.ended).toBe(0)
 })
 
-test('SIGTERM loses no line, even of a log that is read late', async () => {
+test('SIGTERM loses no log line, even when the log is read only after the signal', async () => {
   const service = await startOnPipe()
   const asked = 2_000
   await service.askMany(asked)

@@ -1,4 +1,7 @@
-/** More requests than the service can answer: it answers as many as it can, in time, and refuses the others. */
+/**
+ * Callers send more requests than the service can answer: the service answers as many as possible in time, and refuses
+ * the others.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTokenSecret } from '../../src/domain/token/secret.ts'
@@ -22,7 +25,10 @@ const usualConnections = 1_024
 
 const megabytes = () => residentMb(service.child.pid ?? 0)
 
-/** A plain Node server takes 25 KiB for each connection whose answer it holds. */
+/**
+ * Returns the limit of resident memory. A Node server without a framework takes 25 KiB per connection with an unsent
+ * answer.
+ */
 const mostMegabytes = (connections: number) => 350 + (connections * 30) / 1_024
 
 const send = (order: Partial<LoadOrder>) =>
@@ -36,7 +42,10 @@ async function findCapacity(): Promise<number> {
   return best
 }
 
-/** Asks for a page every 200 ms. @returns how long each answer took, in milliseconds; 0 for any other status than 200 */
+/**
+ * Asks for a page every 200 ms. @returns the time of each answer in milliseconds; 0 for an answer whose status is not
+ * 200
+ */
 async function watch(url: string, until: Promise<unknown>): Promise<number[]> {
   const times: number[] = []
   const stop = repeat(async () => {
@@ -58,7 +67,7 @@ test.each<[string, Partial<LoadOrder>]>([
   ['four times what it can serve', { rate: 4 * capacity }],
   ['sixteen times what it can serve', { rate: 16 * capacity }],
   ['sixteen times what it can serve, on 8,192 connections', { rate: 16 * capacity, connections: 8_192 }],
-])('%s: the answers are in time, the rest is refused, and health checks are 200', async (_, order) => {
+])('%s: answers are in time, other requests are refused, and health checks are 200', async (_, order) => {
   const load = send(order)
   const [live, ready, pages] = await Promise.all([
     watch(`http://127.0.0.1:${healthPort}/livez`, load),
@@ -85,20 +94,21 @@ test.each<[string, Partial<LoadOrder>]>([
   expect(answered.length).toBeGreaterThan(0)
   expect([outcome.lost, outcome.unanswered, outcome.withoutRetryAfter]).toEqual([0, 0, 0])
   for (const took of [...live, ...pages]) expect(took).toBeGreaterThan(0)
-  // Its checks have a time limit of a second: on a busy machine, some take longer.
+  // The checks of /readyz have a time limit of a second: on a busy machine, some take longer.
   expect(ready.filter(took => took > 0).length).toBeGreaterThan(isShort ? ready.length / 2 : ready.length - 1)
   expect(megabytes()).toBeLessThan(mostMegabytes(order.connections ?? usualConnections))
-  // A capacity that was measured during other work says little.
+  // The short form runs beside other work, so the capacity that it measured is not reliable.
   if (isShort) return
   expect(refused.length).toBeGreaterThan(0)
   expect(outcome.quantile(200, 0.99)).toBeLessThan(1_000)
   expect(outcome.quantile(503, 0.99)).toBeLessThan(callLimit)
-  // Two cores also run the load generator, which takes more time of them than it did below the capacity.
+  // The load generator runs on the same cores, and takes more of their time than during the measurement of the
+  // capacity.
   expect(outcome.throughput).toBeGreaterThan(0.6 * capacity)
   expect(Math.max(...live, ...ready, ...pages)).toBeLessThan(1_000)
 })
 
-test('a flood of unknown tokens from one address is refused without look-ups, and leaves others their answers', async () => {
+test('many unknown tokens from one address are refused without lookups, and others get their answers', async () => {
   const [operation] = requests
   const flood = Array.from({ length: 500 }, () => ({ ...operation!, secret: createTokenSecret() }))
   const alone = await send({ rate: 200, seconds: 4 })
@@ -111,11 +121,11 @@ test('a flood of unknown tokens from one address is refused without look-ups, an
   console.log({ usual, now, unknown: unknown.length, refused: refused.length })
   expect(Object.keys(beside.latencies).filter(status => status !== '200' && status !== '503')).toEqual([])
   expect(beside.latencies[200]?.length).toBeGreaterThan(0)
-  // A hundred in ten seconds, and the lookups that were under way when the last of these was not found.
+  // The limit is 100 unknown tokens in 10 s. When it is reached, up to `connections` more lookups are under way.
   expect(unknown.length).toBeLessThanOrEqual(100 + connections)
   expect(refused.length).toBeGreaterThan(0)
   if (isShort) return
   expect(beside.latencies[200]).toHaveLength(beside.sent)
-  // Before unknown tokens were limited, these waited for 148 ms instead of 21.
+  // Without the limit of unknown tokens, the other requests waited for 148 ms instead of 21 ms.
   expect(now).toBeLessThan(usual + 50)
 })

@@ -1,4 +1,7 @@
-/** The server of a platform fails over: the gateway's copy follows the new primary, which lacks changes of the former one. */
+/**
+ * The server of a platform fails over: the gateway's copy follows the new primary, which has not received the last
+ * changes of the former primary.
+ */
 import { expect, test } from 'vitest'
 import { venuesFolder, venuesTables } from '../adopt/venues.ts'
 import { afterFile } from '../support/cleanups.ts'
@@ -33,7 +36,7 @@ const follows = (references: string[]) =>
     60_000,
   )
 
-test('a standby that takes over', async () => {
+test('the copy of the gateway follows a standby that is promoted', async () => {
   await primary.use('postgres', sql => sql`create database shop`)
   await gateway.use('postgres', sql => sql`create database gateway`)
   await write(venuesTables)
@@ -50,7 +53,7 @@ test('a standby that takes over', async () => {
       return row?.has === true
     }),
   )
-  // The standby never gets these, and partners have seen them.
+  // The standby never receives these changes, but partners have read them.
   await standby.stop()
   await write(`${card('D')}; delete from shop."Gift Card" where "No" = 'A'`)
   await follows(['B', 'C', 'D'])

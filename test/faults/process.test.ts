@@ -1,4 +1,4 @@
-/** The process is stopped and killed while callers send requests, and is started again at the same port. */
+/** The process is stopped and killed while callers send requests, and is started again on the same port. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { connect } from '../support/connect.ts'
@@ -9,7 +9,7 @@ import { startLoad, withoutRetryAfter } from './support/load.ts'
 import { startWorld } from './support/start.ts'
 import { startSync } from './support/sync.ts'
 
-/** The number of stops, and the longest that one may take, in milliseconds. */
+/** The number of stops, and the maximum time of a stop in milliseconds. */
 const stops = isShort ? 3 : 20
 const stopLimit = 10_000
 
@@ -39,14 +39,14 @@ async function interrupt(signal: 'SIGTERM' | 'SIGKILL', times: number) {
   return { calls, codes, slowest: Math.max(...took), lost }
 }
 
-test('under load, each SIGTERM lets all requests under way end, and the process within ten seconds', async () => {
+test('after SIGTERM under load, requests under way are answered, and the process ends within 10 s', async () => {
   const { calls, codes, slowest, lost } = await interrupt('SIGTERM', stops)
   expect(codes).toEqual(Array.from({ length: stops }, () => 0))
   expect(slowest).toBeLessThan(stopLimit)
-  // 0: nothing listens, or the connection was closed when the request arrived. 503: it waited for a process that had
-  // just started, which answers so to a request that may have waited long.
+  // Status 0: no process listens, or the connection was closed when the request arrived. Status 503: a process that has
+  // just started refuses requests that may have waited for a long time.
   expect(calls.filter(({ status }) => ![0, 200, 503].includes(status))).toEqual([])
-  // The kernel resets connections that it has accepted and the process has not, when the process stops listening.
+  // When the process stops listening, the kernel resets connections that the process has not yet accepted.
   expect(calls.filter(({ status, reused }) => status === 0 && reused)).toEqual([])
   expect(withoutRetryAfter(calls)).toEqual([])
   expect(calls.filter(({ status, isWhole }) => status !== 0 && !isWhole)).toEqual([])
@@ -54,7 +54,7 @@ test('under load, each SIGTERM lets all requests under way end, and the process 
   expect(lost).toEqual([])
 })
 
-test('under load, SIGKILL loses nothing of a sync that resumes', async () => {
+test('under load, a sync that resumes after SIGKILL misses no change', async () => {
   const { codes, lost, calls } = await interrupt('SIGKILL', 2)
   expect(codes).toEqual([null, null])
   expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])
@@ -65,7 +65,7 @@ test('a start that fails at its last statement ends the process', async () => {
   const owner = connect(server.url(world.database), { max: 1, statementTimeoutMs: 0 })
   await owner.begin(async sql => {
     await sql`lock table gateway.administrator in access exclusive mode`
-    // `run` kills it after a minute.
+    // `run` kills the process after a minute.
     const { code, stderr } = await run(['serve'], { DATABASE_URL: server.url(world.database), PORT: '0' })
     expect(code).toBe(1)
     expect(stderr).toContain('statement timeout')

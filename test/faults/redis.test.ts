@@ -1,4 +1,4 @@
-/** Redis is killed and frozen, and the table of rates is locked, while callers send requests. */
+/** Redis is killed or suspended, or the table of rates is locked, while callers send requests. */
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
@@ -13,7 +13,10 @@ import { until } from '../support/until.ts'
 import { ask, askFor, expectExactBurst, p99, storeLines, storeLinesIn } from './support/burst.ts'
 import { isShort, recoveryLimit } from './support/form.ts'
 
-/** The limits, in milliseconds: the added time of 99 % of the calls without Redis, and the time until it counts. */
+/**
+ * The limits, in milliseconds: how much the 99th percentile of the calls may grow without Redis, and the time after the
+ * fault until Redis counts again.
+ */
 const bounds = { added: 60, healed: recoveryLimit }
 
 const database = await createDatabase()
@@ -26,7 +29,9 @@ const redis = await startRedis()
 const { failure, recovery } = storeLines
 const hasRecovered = (service: Service) => storeLinesIn(service).at(-1) === recovery
 
-/** Each failure is one line, and its end another. A busy machine can make the store late again, so there can be several. */
+/**
+ * Checks that one line reports each failure and one line its end. On a busy machine the store can fail several times.
+ */
 function expectPairs(service: Service): void {
   const lines = storeLinesIn(service)
   expect(lines).toEqual(lines.map((_, at) => (at % 2 === 0 ? failure : recovery)))
@@ -47,7 +52,10 @@ async function startInstances(environment: NodeJS.ProcessEnv) {
       expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
       if (!isShort) expect(p99(during) - p99(before)).toBeLessThan(bounds.added)
     },
-    /** Both let exactly 120 pass together, and the first logged each failure and its end once. Stops all. */
+    /**
+     * Checks that both instances together let exactly 120 calls pass, and that the first logged each failure and its
+     * end once. Stops both.
+     */
     async expectExactAgain() {
       await expectExactBurst([service, other], newSecret, 200)
       expectPairs(service)
@@ -59,7 +67,7 @@ async function startInstances(environment: NodeJS.ProcessEnv) {
 test.each([
   { fault: 'killed', begin: redis.kill, end: redis.start },
   { fault: 'frozen', begin: redis.freeze, end: redis.thaw },
-])('while Redis is $fault no call fails or waits for it, and it counts again within two seconds', async fault => {
+])('while Redis is $fault no call waits for it, and it counts again two seconds after the fault', async fault => {
   const { service, other, expectUndisturbed, expectExactAgain } = await startInstances({ REDIS_URL: redis.url })
   await Promise.all([expectUndisturbed(), fault.begin()])
   // During the fault, each instance enforces the limit by itself.
@@ -67,13 +75,13 @@ test.each([
 
   await fault.end()
   await until('counted in Redis again', () => hasRecovered(service), bounds.healed)
-  // The instance shares the calls that it counted during the fault.
+  // After the fault, the instance adds its calls to the shared count.
   const isSpent = async () => (await ask(other.restAddress, spent)).status === 429
   await until('counted by the other instance', isSpent, bounds.healed)
   await expectExactAgain()
 })
 
-test('an answer of Redis that arrives while the process is busy counts, although it is read late', async () => {
+test('an answer of Redis that arrives while the process is busy is used, although it is read late', async () => {
   const client = connectRedis(redis.url)
   await once(client, 'ready')
   const counted = client.incr('busy')
@@ -95,7 +103,7 @@ test('a service starts while Redis is dead', async () => {
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 
-test('after a failover it counts in the new primary, although the former primary keeps its connections', async () => {
+test('after a failover, the service counts in the new primary, although the former keeps its connections', async () => {
   const [former, next] = [await startRedis(), await startRedis()]
   const portOf = ({ url }: { url: string }) => Number(new URL(url).port)
   let primary = portOf(former)
@@ -120,7 +128,7 @@ test('after a failover it counts in the new primary, although the former primary
   proxy.stop()
 })
 
-test('while the table of rates is locked instances start and count by themselves, and together after that', async () => {
+test('while the table of rates is locked, instances start and count separately, then together again', async () => {
   const { service, expectUndisturbed, expectExactAgain } = await startInstances({ RATE_STORE: 'postgres' })
   await database.platform.begin(async sql => {
     await sql`lock table gateway.rate_window in access exclusive mode`

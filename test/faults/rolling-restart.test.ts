@@ -16,7 +16,7 @@ const timeout = stops * 15_000 + 60_000
 const { world, start: serve } = await startWorld('rolling')
 
 const ports = { service: await freePort(), health: await freePort() }
-/** The addresses at which the proxies of tests expect the two instances. */
+/** The proxies of the tests send requests to these two addresses. */
 const hosts = ['127.0.0.1', '127.0.0.3'] as const
 const start = (HOST: string) =>
   serve({ HOST, PORT: String(ports.service), HEALTH_PORT: String(ports.health), SHUTDOWN_DELAY: '2' })
@@ -39,13 +39,13 @@ test.each(['haproxy', 'nginx'] as const)('a rolling restart behind %s loses no r
       expect(await stopping).toBe(0)
       services[at] = await start(hosts[at]!)
       await untilReady(hosts[at]!)
-      // Until the proxy has noticed it.
+      // Waits until the proxy has noticed that the instance is ready.
       await pause(1_100)
     }
     const calls = await load.stop()
     const lost = calls.filter(({ status }) => status !== 200 && status !== 503)
     expect(lost.map(({ name, status }) => `${name} ${status}`)).toEqual([])
-    // On a busy machine, a process that has just started refuses a few requests that have waited for long.
+    // On a busy machine, a process that has just started refuses a few requests that have waited too long.
     expect(withoutRetryAfter(calls)).toEqual([])
     expect(calls.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(isShort ? calls.length / 100 : 0)
   } finally {

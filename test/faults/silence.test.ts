@@ -1,4 +1,4 @@
-/** The connections to the database fall silent without a reset, as after a failover or with a hung pooler. */
+/** The connections to the database carry no more data but stay open, as after a failover or when a pooler hangs. */
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -9,7 +9,10 @@ import { expectBounded, type Load, startLoad } from './support/load.ts'
 import { startWorld } from './support/start.ts'
 import { operationOf } from './support/world.ts'
 
-/** The time until the service works after the silence began, and until the process ends after SIGTERM, in milliseconds. */
+/**
+ * The maximum times, in milliseconds: from the beginning of the silence until the service works, and from SIGTERM until
+ * the process ends.
+ */
 const limits = { service: 15_000, stop: 10_000 }
 
 const { server, world, start } = await startWorld('silence')
@@ -25,7 +28,10 @@ async function startService(options: ProcessOptions = {}) {
   return { proxy, service, load: (callers?: number) => startLoad(() => service.origin, world, callers) }
 }
 
-/** Waits until no call that was sent since then, in the last half second, failed. @returns the time in milliseconds */
+/**
+ * Waits until no call fails that was sent after `began` and in the last half second. @returns the time since `began`,
+ * in milliseconds
+ */
 async function untilFullService({ calls }: Load, began: number): Promise<number> {
   const isFull = () => {
     const recent = calls.filter(({ sent }) => sent > Math.max(began, performance.now() - 500))
@@ -36,9 +42,9 @@ async function untilFullService({ calls }: Load, began: number): Promise<number>
 }
 
 test.each([
-  ['for ever, while new ones work', 0],
-  ['for ever, and new ones for six seconds', 6_000],
-])('all connections are silent %s: every answer is bounded, and full service is back', async (_, silence) => {
+  ['forever, while new ones work', 0],
+  ['forever, and new ones for six seconds', 6_000],
+])('connections silent %s: every answer is in time, and then all calls succeed again', async (_, silence) => {
   const { proxy, load } = await startService()
   const running = load()
   await running.succeed(300)
@@ -67,7 +73,7 @@ test('a single caller is served again without waiting for each silent connection
   expect(took).toBeLessThan(limits.service)
 })
 
-test.each([false, true])('SIGTERM ends a service whose connections are silent, under load: %s', async isBusy => {
+test.each([false, true])('SIGTERM ends a service whose connections are silent (under load: %s)', async isBusy => {
   const { proxy, service, load } = await startService()
   const running = load()
   await running.succeed(300)
@@ -80,7 +86,7 @@ test.each([false, true])('SIGTERM ends a service whose connections are silent, u
   if (isBusy) await running.stop()
 })
 
-test('SIGTERM ends workers whose connections are silent, and whose callers are slow', async () => {
+test('SIGTERM ends workers while their connections are silent and their callers send slowly', async () => {
   const { proxy, service, load } = await startService({ args: ['--workers', '2'] })
   const running = load()
   await running.succeed(300)

@@ -1,4 +1,4 @@
-/** Callers that are slow, silent, or do not read: they keep no connection open for ever. */
+/** Callers that are slow, send nothing, or do not read cannot keep a connection open forever. */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -28,7 +28,7 @@ const bigRequest = `POST /graphql HTTP/1.1\r\n${[...headers, ...bodyHeaders].joi
 
 const megabytes = () => residentMb(service.child.pid ?? 0)
 
-/** Opens connections that send a text and read nothing. @returns the open ones */
+/** Opens connections that send a text and read nothing. @returns the connections that are still open */
 function openMany(count: number, text: string): Set<Socket> {
   const open = new Set<Socket>()
   for (let index = 0; index < count; index++) {
@@ -42,7 +42,7 @@ function openMany(count: number, text: string): Set<Socket> {
 
 const untilClosed = (open: Set<Socket>, timeout: number) => until('all are closed', () => open.size === 0, timeout)
 
-/** @returns how many connections of the service have answers that were not read */
+/** Returns the number of connections of the service with an answer that the caller has not read. */
 function unreadConnections(): number {
   const local = `:${Number(port).toString(16).toUpperCase().padStart(4, '0')}`
   return readFileSync('/proc/net/tcp', 'utf8')
@@ -75,11 +75,11 @@ describe('connections of callers', () => {
     await pause(2_000)
     expect(await answers(resolution)).toBe(200)
     await untilClosed(open, 12_000)
-    // Some requests arrive when too many are under way.
+    // A request gets 503 when it arrives while too many others are under way.
     expect(received.match(/HTTP\/1\.1 (408|503) /g)).toHaveLength(500)
   })
 
-  // It waits for more than a minute.
+  // The test waits for more than a minute.
   test.skipIf(isShort)(
     'that send requests and read no answer are closed within 90 s, and memory stays bounded',
     async () => {
@@ -90,14 +90,14 @@ describe('connections of callers', () => {
       expect(received()).not.toContain('"errors"')
       socket.destroy()
       const before = megabytes()
-      // The answers to the first five fit into the kernel, and those to the others do not.
+      // The answers on the first five connections fit into the kernel's buffers; the answers on the other ten do not.
       const open = openMany(5, request.repeat(40))
       await expect.poll(unreadConnections, { timeout: 10_000 }).toBe(5)
       for (const socket of openMany(10, bigRequest.repeat(100))) open.add(socket)
       await pause(10_000)
       expect(megabytes() - before).toBeLessThan(200)
       expect(unreadConnections()).toBe(15)
-      // A caller that does not read does not notice that it is closed.
+      // A caller that does not read cannot notice that the service closed its connection.
       await expect.poll(unreadConnections, { timeout: 80_000, interval: 500 }).toBe(0)
       for (const socket of open) socket.destroy()
     },

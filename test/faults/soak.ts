@@ -1,6 +1,6 @@
 /**
- * The soak as a command: `npm run soak -- --minutes 60`. Mixed load, faults of the database and hostile documents run all
- * the time; the process's memory, descriptors, event listeners and backends have to stay where they were.
+ * The soak as a command: `npm run soak -- --minutes 60`. Callers, faults of the database and hostile documents run all
+ * the time; the memory, descriptors, event listeners and backends of the process must not grow.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -17,19 +17,21 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '6
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) throw new Error('--minutes takes a number above 0.')
 
-/** The allowed growth from the second quarter to the last one: the first quarter is warm-up. */
+/** The allowed growth from the second quarter of the run to the last quarter. The first quarter is warm-up. */
 const allowed: Record<keyof Sample, { ratio: number; more: number }> = {
-  // Node collects garbage when it likes; a leak of a byte a request would show as more.
+  // Node may collect garbage late, but a leak of one byte per request would exceed this limit.
   residentMb: { ratio: 1.1, more: 20 },
   descriptors: { ratio: 1, more: 5 },
   listeners: { ratio: 1, more: 5 },
   backends: { ratio: 1, more: 2 },
 }
 
-/** The longest that a call may take, in milliseconds: its deadline, and what a busy machine adds. */
+/** The maximum time of a call, in milliseconds: the deadline of the call, and the delay on a busy machine. */
 const callLimit = 8_000
 
-/** The shortest run that judges memory, in minutes: in a shorter one the heap still grows to its usual size. */
+/**
+ * The minimum length of a run that checks memory, in minutes. In a shorter run the heap still grows to its usual size.
+ */
 const memoryMinutes = 10
 
 buildService(root)
@@ -53,7 +55,7 @@ async function sendHostile(): Promise<number> {
   while (!stopped) {
     for (const hostile of hostileRequests()) {
       if (stopped) break
-      // A comment makes each document a new one, for caches too.
+      // A comment makes each document different, so that no cache has it.
       const body = hostile.body.replace('","variables":', ` # ${sent}","variables":`)
       await fetch(`${origin}/graphql`, { method: 'POST', headers, body }).then(
         response => response.arrayBuffer(),
@@ -66,7 +68,7 @@ async function sendHostile(): Promise<number> {
   return sent
 }
 
-/** Breaks the database in turn, with a quiet time after each fault. @returns how often */
+/** Causes one fault of the database after the other, with a pause after each. @returns the number of faults */
 async function breakDatabase(): Promise<number> {
   const faults = [
     async () => {
@@ -123,7 +125,7 @@ const rows = measures.map(measure => {
 })
 const foreign = calls.filter(({ isForeign }) => isForeign).length
 const refused = calls.filter(({ status }) => status !== 200 && status !== 503)
-// Not `Math.max(...)`: an hour has more calls than a function takes arguments.
+// `Math.max(...)` would fail: an hour has more calls than a function can take arguments.
 const slowest = calls.reduce((most, { took }) => Math.max(most, took), 0)
 const broken = calls.filter(({ isWhole }) => !isWhole).length
 console.log(

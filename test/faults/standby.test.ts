@@ -1,4 +1,7 @@
-/** The address of the database leads to a standby, as during a failover: the service says so until it is promoted. */
+/**
+ * The address of the database leads to a standby, as during a failover: /readyz reports the standby until it is
+ * promoted.
+ */
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { VoucherGateway } from '#client'
 import { freePort } from '../support/free-port.ts'
@@ -21,13 +24,13 @@ afterAll(async () => {
 })
 
 const direct = { DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}` }
-// A session at PgBouncer outlives the one at the server, so its check when it was opened does not help.
+// A session at PgBouncer outlives the session at the server, so the check at the start of a session finds no standby.
 const pooled = { DATABASE_URL: pooler.url(world.database), DATABASE_STARTUP_PARAMETERS: 'off' }
 
 test.each([
-  { way: 'directly', environment: direct },
+  { way: 'direct connections', environment: direct },
   { way: 'through PgBouncer', environment: pooled },
-])('/readyz is 503 on a standby $way, and 200 once it is promoted', async ({ environment }) => {
+])('/readyz is 503 while the database is a standby ($way), and 200 after the promotion', async ({ environment }) => {
   current = primary
   const service = await start(environment)
   onTestFinished(async () => void (await service.stop('SIGKILL')))
@@ -40,25 +43,26 @@ test.each([
   const resolveAbsent = () => fetchOperation(service.restAddress, absent)
   const [owner] = world.owners
   const client = new VoucherGateway({ url: service.restAddress, token: owner!.secret, maxAttempts: 1 })
-  /** Reads the epoch of a page; undefined while pages are refused. */
+  /** Returns the epoch of a page; undefined while pages are refused. */
   const epoch = async () => (await client.identity(owner!.tenantId).catch(() => undefined))?.epoch
   expect(await ready()).toMatchObject({ status: 200 })
   const former = (await epoch()) ?? 0
   expect(former).toBeGreaterThan(0)
   const standby = await startStandby(primary)
-  // A restart of the primary is no failover.
+  // A restart of the primary is no failover, so the epoch stays the same.
   await expect.poll(epoch, { timeout: 4_000 }).toBe(former)
 
-  // Opens all sessions. A pooler keeps them open, so no check sees that they lead to the standby, which may lag.
+  // Opens all sessions. A pooler keeps the sessions open, so no check finds that they lead to the standby, which may
+  // lag.
   await Promise.all(Array.from({ length: 40 }, resolveAbsent))
   current = standby
   proxy.cut()
   const refused = { status: 503, retryAfter: expect.stringMatching(/^[1-5]$/) }
   expect(await resolveAbsent(), 'while no look-up of the token is due').toEqual(refused)
   const notReady = { status: 503, body: expect.stringContaining('The database is a standby'), isQuick: true }
-  // The first answers can be about the connections that were cut.
+  // The first answers can report the closed connections instead of the standby.
   await expect.poll(ready, { timeout: 3_000 }).toEqual(notReady)
-  // Pages are right from any server, but a late one may not know that the token was revoked.
+  // Any server could answer with the right page, but a standby that lags may not know that the token was revoked.
   await expect.poll(() => call('vouchers'), { timeout: 2_000 }).toEqual(refused)
   for (const name of ['vouchers', 'resolution', 'signups']) {
     expect(await call(name), name).toEqual(refused)
@@ -68,7 +72,7 @@ test.each([
   await standby.use('postgres', sql => sql`select pg_promote()`)
   let first: number | undefined
   await expect.poll(async () => (first ??= await epoch()), { timeout: 4_000 }).toBeDefined()
-  // Behind a pooler the check that runs every second sees the change.
+  // Behind a pooler, the check that runs every second detects the failover.
   if (environment === direct) expect(first).toBeGreaterThan(former)
   else await expect.poll(epoch, { timeout: 4_000 }).toBeGreaterThan(former)
   await expect.poll(ready, { timeout: 2_000 }).toMatchObject({ status: 200 })

@@ -1,4 +1,6 @@
-/** Records are read from standbys that are paused, late, away and promoted: no call fails, and no client loses a change. */
+/**
+ * Records are read from standbys that pause, lag, stop or are promoted: no call fails, and no client misses a change.
+ */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { packagedPrograms } from '../support/packaged-postgres.ts'
 import { startPgpool } from '../support/pgpool.ts'
@@ -33,15 +35,15 @@ describe.each([
   })
   afterAll(() => service.stop('SIGKILL'))
 
-  /** Waits until the service reports a problem of the first standby; null: it is used. */
-  const reports = (problem: string | null) =>
+  /** Waits until the service reports this problem of the first standby; null waits for no problem. */
+  const untilReported = (problem: string | null) =>
     until(`the service reports ${problem}`, async () => {
       const { status, body } = await service.ready()
       const { standbys, reasons } = JSON.parse(body)
       const isReason = reasons.some((reason: { message: string }) => reason.message.startsWith('Standby 1 '))
       return status === 200 && standbys[0].problem === problem && isReason === (problem !== null)
     })
-  const isNamed = async (problem: string) => {
+  const expectNamedByDoctor = async (problem: string) => {
     const { server, world } = started
     const environment = { DATABASE_URL: server.url(world.database), DATABASE_REPLICA_URLS: replicaUrls() }
     expect((await runCommand(['doctor'], environment)).stdout).toContain(`standbys: ${problem}: Standby 1 `)
@@ -55,15 +57,15 @@ describe.each([
       return Number(row?.reads)
     })
 
-  test('both are read, and the primary is not', async () => {
-    await reports(null)
+  test('records are read from both standbys, and not from the primary', async () => {
+    await untilReported(null)
     const signup = operationOf(started.world, 'signup')
     const read = async (times: number) => {
       const before = await Promise.all([started.server, ...standbys].map(readsOf))
       for (let count = 0; count < times; count++) await fetchOperation(service.restAddress, signup)
       return (await Promise.all([started.server, ...standbys].map(readsOf))).map((reads, at) => reads - before[at]!)
     }
-    // A server counts its reads with some delay.
+    // PostgreSQL counts reads with some delay.
     await expect.poll(() => read(20)).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)])
     const [primary = 0, ...others] = await read(100)
     expect(Math.min(...others)).toBeGreaterThan(10 * primary)
@@ -71,23 +73,23 @@ describe.each([
 
   test.each(standbyFaults)('one $what is left out until it is back', async ({ problem, run }) => {
     await run(standbys[0]!, async () => {
-      await reports(problem)
-      await isNamed(problem)
+      await untilReported(problem)
+      await expectNamedByDoctor(problem)
       await load.succeed(100)
     })
-    await reports(null)
+    await untilReported(null)
     await load.succeed(100)
   })
 
   test('without any standby the primary answers', async () => {
     await Promise.all(standbys.map(each => each.stop()))
-    await reports('STANDBY_UNREACHABLE')
+    await untilReported('STANDBY_UNREACHABLE')
     await load.succeed(100)
     await Promise.all(standbys.map(each => each.start()))
-    await reports(null)
+    await untilReported(null)
   })
 
-  test('one Pgpool-II can stand for all of them, and never for the primary', async () => {
+  test('one Pgpool-II can take the place of all standbys, but not of the primary', async () => {
     const ports = standbys.map(({ port }) => port)
     const pgpool = await startPgpool(started.server.port, ports, { statement_level_load_balance: 'off' })
     onTestFinished(pgpool.remove)
@@ -100,7 +102,7 @@ describe.each([
     await expect(started.start({ DATABASE_URL: url })).rejects.toThrow('sends reads to a standby')
   })
 
-  test('no call has failed, and the client has all changes', async () => {
+  test('after all faults, no call has failed, and the client has all changes', async () => {
     const calls = await load.stop()
     expect(calls.filter(({ status }) => status !== 200)).toEqual([])
     expect(calls.filter(({ isForeign, isWhole }) => isForeign || !isWhole)).toEqual([])

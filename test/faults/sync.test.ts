@@ -1,4 +1,7 @@
-/** The command `sync` is killed at random while the source changes, and continues each time where it was. */
+/**
+ * The command `sync` is killed at random while the source changes, and each new run continues where the previous run
+ * was killed.
+ */
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -13,18 +16,22 @@ import { repeat } from './support/repeat.ts'
 import { startFaultServer } from './support/start.ts'
 import { createMigrated } from './support/world.ts'
 
-/** The number of kills for each kind of store, and the longest time before a kill. */
+/** The number of kills per kind of store. */
 const kills = isShort ? 10 : 50
+/** The maximum time from the first event to the kill, in milliseconds. */
 const longestLife = 700
 
-/** After this many kills all copies have to be read again from their beginning. */
+/** After this number of runs, a run has to read the source again from the beginning. */
 const killsPerFullPass = 12
 
 const timeout = 600_000
 
 const server = await startFaultServer()
 
-/** Creates a database with a chain of tenants; one of them has a long list. @returns the secret of a token for all */
+/**
+ * Creates a database with a chain and its three venues. The chain has a long list. @returns the secret of a token for
+ * all tenants
+ */
 const createSource = (database: string): Promise<string> =>
   createMigrated(server, database, async sql => {
     const [chain] = await sql<{ id: number }[]>`insert into tenant (name) values ('Chain') returning id`
@@ -40,7 +47,7 @@ const createSource = (database: string): Promise<string> =>
     return (await createTestToken(sql, [whole(chain!.id)], { rateLimit: 1_000_000 })).secret
   })
 
-/** A platform that changes, adds, moves and deletes records until it is stopped. */
+/** Starts a platform, which changes, adds, moves and deletes records until it is stopped. */
 function startWriter(sql: postgres.Sql) {
   let changes = 0
   const steps = [
@@ -63,7 +70,7 @@ function startWriter(sql: postgres.Sql) {
   return { changes: () => changes, stop }
 }
 
-/** Runs the sync, and kills it after a time from its first event. */
+/** Runs the sync, and kills it `life` milliseconds after the first event; null lets it end. */
 async function runSync(environment: NodeJS.ProcessEnv, place: Place, life: number | null) {
   const { child, ended } = start(['sync', '--json', '--to', place.to], environment)
   let errors = ''
@@ -78,7 +85,8 @@ async function runSync(environment: NodeJS.ProcessEnv, place: Place, life: numbe
     events += 1
     if (event.event === 'error') errors += event.message
     if (event.event === 'start') resumed = event.resumed
-    // Without a checkpoint there is nothing to resume: the first one comes before the first progress.
+    // Before the first checkpoint there is nothing to resume. The first checkpoint is written before the first progress
+    // event.
     if (life !== null && (resumed || event.event === 'progress'))
       timer ??= setTimeout(() => child.kill('SIGKILL'), life)
   }
@@ -98,7 +106,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
   })
   afterAll(() => service.stop('SIGKILL'))
 
-  test(`equals the source after ${kills} kills`, { timeout }, async () => {
+  test(`a copy equals the source after ${kills} kills`, { timeout }, async () => {
     const { origin } = service
     const place = placeOf(server.url(database))
     const sql = server.open(database, 2)

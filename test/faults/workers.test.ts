@@ -1,4 +1,4 @@
-/** `serve --workers`: several processes that behave as one. */
+/** `serve --workers`: several processes that behave as one service. */
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
@@ -11,7 +11,7 @@ import { logLinesIn } from './support/log-lines.ts'
 
 const twoWorkers = { args: ['--workers', '2'] }
 
-/** Returns the process ids of the workers that listen, the newest of each number. */
+/** Returns the process ids of the workers that listen, by number; after a restart, the id of the newest process. */
 const workersIn = (printed: string) =>
   new Map(
     logLinesIn(printed).flatMap(({ worker, pid, msg }) =>
@@ -29,11 +29,11 @@ const isAlive = (pid: number) => {
 
 const until = (what: string, holds: () => unknown) => untilHolds(what, holds, 60_000)
 
-test('two workers on an embedded database have one rate, one link, one log and one end', async () => {
+test('two workers on an embedded database share rate limits, setup link and log, and stop together', async () => {
   const environment = { DATA_DIR: createDirectory(), LOG_LEVEL: 'info' }
   const service = await serve(environment, { ...onTerminal, ...twoWorkers })
   expect(service.printed().match(/\/setup\//g)).toHaveLength(1)
-  // The log is written in batches.
+  // The lines about the workers may arrive later, because the log is written in batches.
   await until('both workers listen', () => workersOf(service).size === 2)
   const first = workersOf(service)
   expect([...first.keys()].sort()).toEqual([1, 2])
@@ -45,7 +45,7 @@ test('two workers on an embedded database have one rate, one link, one log and o
   }
   const secret = await expectExactBurst([service], newSecret, 2000, 1200)
 
-  // A worker that is killed is replaced, its calls stay counted, and the other worker answers in the meantime.
+  // A killed worker is replaced, the calls that it counted stay counted, and the other worker answers in the meantime.
   const killed = first.get(1) ?? 0
   process.kill(killed, 'SIGKILL')
   await until('the worker is gone', () => !isAlive(killed))
@@ -59,7 +59,7 @@ test('two workers on an embedded database have one rate, one link, one log and o
   expect(pids.filter(isAlive)).toEqual([])
 })
 
-/** Starts two workers on a database that falls silent when the first one listens. */
+/** Starts two workers on a database whose connections carry no more data as soon as the first worker listens. */
 async function startBeforeSilence() {
   const { address } = await createDatabase()
   const proxy = await startProxy(() => join(address.host, `.s.PGSQL.${address.port}`))
@@ -77,7 +77,7 @@ async function startBeforeSilence() {
   return { proxy, ...started }
 }
 
-test('while one worker serves, others that cannot start are tried again, and /readyz says how many listen', async () => {
+test('a worker that cannot start is started again, and /readyz counts the workers that listen meanwhile', async () => {
   const { child, proxy, ended, printed } = await startBeforeSilence()
   const ready = async () => {
     const response = await fetch(`${/http:\/\/[\w.]+:\d+/.exec(printed())?.[0]}/readyz`)
@@ -97,7 +97,7 @@ test('while one worker serves, others that cannot start are tried again, and /re
   expect(await ended).toBe(0)
 })
 
-test('a worker that starts when SIGTERM comes ends at once, and the log says how the service stops', async () => {
+test('a worker that starts when SIGTERM arrives ends at once, and the log reports how the service stops', async () => {
   const { child, proxy, ended, printed } = await startBeforeSilence()
   await until('the first worker listens', () => workersIn(printed()).size === 1)
   const before = proxy.accepted()
