@@ -96,7 +96,7 @@ test('after a recovery to an earlier instant, partners read everything again and
   await primary.sql.end()
   await primary.stop()
 
-  /** Recovers the backup to an instant. @param timeline also sets `recovery_target_timeline` */
+  /** Starts a server that recovers the backup up to an instant. @param timeline also sets `recovery_target_timeline` */
   const recover = async (target: string, timeline: Record<string, string> = {}) => {
     const recovery = { restore_command: `cp ${archive}/%f %p`, recovery_target_time: target, ...timeline }
     const server = await startServer(archive, { ...recovery, recovery_target_action: 'promote' }, backup)

@@ -34,29 +34,29 @@ describe('the service holds while', () => {
       }),
     ))
 
-  test('the database is stopped at once, and recovers', () =>
+  test('calls succeed again after an immediate shutdown of the database', () =>
     hold(async () => {
       await primary.stop('SIGQUIT')
       await primary.start()
     }))
 
-  test('a backend crashes, and the database ends all others', () => hold(() => primary.crash()))
+  test('calls succeed again after a backend crashed and all others ended', () => hold(() => primary.crash()))
 
-  test('the database is away for five seconds', () =>
+  test('calls succeed again after the database was stopped for five seconds', () =>
     hold(async () => {
       await primary.stop()
       await pause(5_000)
       await primary.start()
     }))
 
-  test('the database is frozen for eight seconds', () =>
+  test('calls succeed again after the database was suspended for eight seconds', () =>
     hold(async () => {
       primary.freeze()
       await pause(8_000)
       primary.thaw()
     }))
 
-  test('the database has no free connections', () =>
+  test('calls succeed again after the database had no free connections', () =>
     hold(async () => {
       const hoarders = primary.open('postgres', 60)
       await asOwner(async sql => {
@@ -101,7 +101,7 @@ describe('the service holds while', () => {
     expect(calls.some(({ name, status }) => isSignup(name) && status === 503)).toBe(true)
   })
 
-  test('the standby is promoted', async () => {
+  test('calls succeed again after the promotion of the standby', async () => {
     const standby = await startStandby(primary)
     const streams = primary.open('postgres')
     await until('the standby streams', async () => {

@@ -1,4 +1,4 @@
-/** Bulk exports whose readers stop, and whose tokens lose rights. */
+/** Tests bulk exports whose readers stop reading, or whose tokens lose rights. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type postgres from '#postgres'
@@ -41,7 +41,7 @@ test.skipIf(isShort)('an export whose reader stops is closed within 65 s', async
   expect(await open.ended).toBe('broken')
 })
 
-test('an export is broken off when its token loses a permission or the tenant', async () => {
+test('an export ends early when its token loses the permission or the tenant', async () => {
   for (const withdraw of [
     () => sql`update gateway.token set permissions = array_remove(permissions, 'view_orders')`,
     () => sql`delete from gateway.token_tenant where tenant_id = ${owner.tenantId}`,

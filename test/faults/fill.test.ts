@@ -36,7 +36,7 @@ const server = await startFaultServer({ shared_buffers: '512MB', max_wal_size: '
 const admin = server.open('postgres')
 afterAll(() => admin.end())
 
-function fill(owner: Pool) {
+function insertRows(owner: Pool) {
   const { vouchers, customers, products, tenants } = size
   return owner.unsafe(`
     ${plainTables}
@@ -53,7 +53,7 @@ function fill(owner: Pool) {
     select 1 + (n - 1) % ${tenants}, 'OLD-' || n, 50, 50, 'GBP', 'Product ' || n % 100 from generate_series(1, ${vouchers}) n`)
 }
 
-await createMigrated(server, 'platform', fill, { adopted: null })
+await createMigrated(server, 'platform', insertRows, { adopted: null })
 
 const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
 
@@ -62,19 +62,19 @@ const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
  * another.
  */
 const changes: ((sql: postgres.ISql, writer: number) => Promise<unknown>)[] = [
-  (sql, writer) => sql`update purchased_voucher set current_balance = 1 where id = ${own(size.vouchers, writer)}`,
-  (sql, writer) => sql`update purchased_voucher set product_title = 'x' where id = ${own(size.vouchers, writer)}`,
-  (sql, writer) => sql`delete from purchased_voucher where id = ${own(size.vouchers, writer)}`,
+  (sql, writer) => sql`update purchased_voucher set current_balance = 1 where id = ${ownRow(size.vouchers, writer)}`,
+  (sql, writer) => sql`update purchased_voucher set product_title = 'x' where id = ${ownRow(size.vouchers, writer)}`,
+  (sql, writer) => sql`delete from purchased_voucher where id = ${ownRow(size.vouchers, writer)}`,
   sql => sql`
     insert into purchased_voucher (tenant_id, reference) values (${anyOf(size.tenants)}, gen_random_uuid()::text)`,
-  (sql, writer) => sql`update customer set surname = 'x' where id = ${own(size.customers, writer)}`,
+  (sql, writer) => sql`update customer set surname = 'x' where id = ${ownRow(size.customers, writer)}`,
   (sql, writer) =>
-    sql`update customer set marketing_opted = not marketing_opted where id = ${own(size.customers, writer)}`,
-  (sql, writer) => sql`delete from customer where id = ${own(size.customers, writer)}`,
-  (sql, writer) => sql`update product set title = title || 'x' where id = ${own(size.products, writer)}`,
-  (sql, writer) => sql`update variant set title = title || 'x' where id = ${own(size.products, writer)}`,
-  (sql, writer) => sql`update category set title = title || 'x' where id = ${own(size.tenants, writer)}`,
-  (sql, writer) => sql`update tenant set name = name || 'x' where id = ${own(size.tenants, writer)}`,
+    sql`update customer set marketing_opted = not marketing_opted where id = ${ownRow(size.customers, writer)}`,
+  (sql, writer) => sql`delete from customer where id = ${ownRow(size.customers, writer)}`,
+  (sql, writer) => sql`update product set title = title || 'x' where id = ${ownRow(size.products, writer)}`,
+  (sql, writer) => sql`update variant set title = title || 'x' where id = ${ownRow(size.products, writer)}`,
+  (sql, writer) => sql`update category set title = title || 'x' where id = ${ownRow(size.tenants, writer)}`,
+  (sql, writer) => sql`update tenant set name = name || 'x' where id = ${ownRow(size.tenants, writer)}`,
 ]
 
 const writers = 4
@@ -82,7 +82,7 @@ const writers = 4
 /** The application name of the writers' sessions. Other sessions, such as autovacuum, may wait for longer. */
 const platform = 'postgres.js'
 
-const own = (count: number, writer: number) => anyOf(count / writers - 1) * writers + writer
+const ownRow = (count: number, writer: number) => anyOf(count / writers - 1) * writers + writer
 
 /**
  * Starts writers, which write until they are stopped. The first writer sometimes keeps a transaction open for a second.
@@ -154,8 +154,8 @@ function watchWaits(database: string) {
 }
 
 /**
- * Runs the service until the fill is done, or kills it. @returns whether the service was killed, and the time of the
- * fill in milliseconds
+ * Runs the service until the fill is done, or kills it after `life` milliseconds. @returns whether the service was
+ * killed, and the time of the fill in milliseconds
  */
 async function runService(database: string, life: number) {
   const began = performance.now()

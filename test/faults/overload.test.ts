@@ -43,8 +43,8 @@ async function findCapacity(): Promise<number> {
 }
 
 /**
- * Asks for a page every 200 ms. @returns the time of each answer in milliseconds; 0 for an answer whose status is not
- * 200
+ * Requests a page every 200 ms until `until` resolves. @returns the time of each answer in milliseconds; 0 for an
+ * answer whose status is not 200
  */
 async function watch(url: string, until: Promise<unknown>): Promise<number[]> {
   const times: number[] = []

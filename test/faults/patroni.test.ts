@@ -58,7 +58,7 @@ async function again(work: () => Promise<unknown>, stop: AbortSignal): Promise<v
   }
 }
 
-/** A client of the stress test. It reads everything again when the service asks for a full pass. */
+/** Creates a client of the stress test, which reads everything again when the service asks for a full pass. */
 function createClient(kind: ClientKind, secret: string) {
   const start = () => createFollower(kind, instances, secret)
   let follower = start()

@@ -19,8 +19,8 @@ await owner.unsafe(`create role ${login} login in role voucher_gateway`)
 const address = { host: '127.0.0.1', port: server.port }
 const pooler = createPgBouncer({ server: address, port: await freePort(), login })
 const quiet = { RATE_STORE: 'postgres', RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'warn' }
-const off = { DATABASE_URL: pooler.url(world.database), DATABASE_STARTUP_PARAMETERS: 'off', ...quiet }
-const on = { ...off, DATABASE_STARTUP_PARAMETERS: 'on' }
+const withoutParameters = { DATABASE_URL: pooler.url(world.database), DATABASE_STARTUP_PARAMETERS: 'off', ...quiet }
+const withParameters = { ...withoutParameters, DATABASE_STARTUP_PARAMETERS: 'on' }
 afterAll(async () => {
   await owner.end({ timeout: 1 })
   await pooler.remove()
@@ -37,21 +37,31 @@ const parameters = 'search_path, role, statement_timeout, default_transaction_is
 type Refusal = [behaviour: string, changes: SettingOverrides, environment: NodeJS.ProcessEnv, reasons: string[]]
 
 const refusals: Refusal[] = [
-  ['refuses start-up parameters', {}, on, ['DATABASE_STARTUP_PARAMETERS=off', 'unsupported startup parameter']],
+  [
+    'refuses start-up parameters',
+    {},
+    withParameters,
+    ['DATABASE_STARTUP_PARAMETERS=off', 'unsupported startup parameter'],
+  ],
   [
     'ignores start-up parameters',
     { connect_query: null, ignore_startup_parameters: parameters },
-    on,
+    withParameters,
     ['search_path is "$user", public and not pg_catalog, pg_temp', 'ignore_startup_parameters'],
   ],
   [
     'sets only the search path',
     { connect_query: 'set search_path = pg_catalog, pg_temp', ignore_startup_parameters: parameters },
-    on,
+    withParameters,
     [`the role is ${login} and not voucher_gateway`, 'ignore_startup_parameters'],
   ],
-  ['sets no parameter', { connect_query: null }, off, ['connect_query']],
-  ['keeps no prepared statements', { max_prepared_statements: '0' }, off, ['Set max_prepared_statements = 500']],
+  ['sets no parameter', { connect_query: null }, withoutParameters, ['connect_query']],
+  [
+    'keeps no prepared statements',
+    { max_prepared_statements: '0' },
+    withoutParameters,
+    ['Set max_prepared_statements = 500'],
+  ],
 ]
 
 test.each(
@@ -64,23 +74,23 @@ test.each(
 describe('commands work', () => {
   test('through PgBouncer, except migrations, which run without it', async () => {
     // With one server connection per database, a command gets the session in the state that the previous command left.
-    const listed = await runBehind({ default_pool_size: '1' }, off, ['token', 'list', '--json'])
+    const listed = await runBehind({ default_pool_size: '1' }, withoutParameters, ['token', 'list', '--json'])
     expect([listed.code, listed.stderr]).toEqual([0, ''])
     expect(JSON.parse(listed.stdout)).toHaveLength(world.owners.length)
     for (const command of ['token create --name New --json', 'admin create --email a@example.com'])
-      expect(await run(command.split(' '), off)).toMatchObject({ code: 0, stderr: '' })
+      expect(await run(command.split(' '), withoutParameters)).toMatchObject({ code: 0, stderr: '' })
     await owner.unsafe('create database fresh')
     const direct = { DATABASE_URL: server.url('fresh') }
     expect((await run(['migrate'], direct)).stdout).toContain('applied 0012')
     expect((await run(['demo'], direct)).stdout).toMatch(/^Loaded/)
-    const fresh = { ...off, DATABASE_URL: pooler.url('fresh') }
+    const fresh = { ...withoutParameters, DATABASE_URL: pooler.url('fresh') }
     expect(await run(['migrate'], fresh)).toMatchObject({ stdout: 'The database is up to date.\n', stderr: '' })
     expect(await run(['token', 'list', '--json'], fresh)).toMatchObject({ stdout: '[]\n', stderr: '' })
   })
 
   test.runIf(pgBouncerIsAtLeast(1, 26))('with start-up parameters that PgBouncer tracks', async () => {
     const tracked = { connect_query: null, track_extra_parameters: parameters }
-    expect(await runBehind(tracked, on, ['token', 'list', '--json'])).toMatchObject({ code: 0, stderr: '' })
+    expect(await runBehind(tracked, withParameters, ['token', 'list', '--json'])).toMatchObject({ code: 0, stderr: '' })
   })
 
   test.each<SettingOverrides>([
@@ -129,7 +139,10 @@ describe('commands work', () => {
   test('in session mode', async () => {
     const session = { pool_mode: 'session', server_reset_query: 'deallocate all' }
     for (let time = 0; time < 2; time++)
-      expect(await runBehind(session, off, ['token', 'list', '--json'])).toMatchObject({ code: 0, stderr: '' })
+      expect(await runBehind(session, withoutParameters, ['token', 'list', '--json'])).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
   })
 })
 
@@ -163,7 +176,7 @@ test.each<[string, () => Promise<unknown>]>([
   ],
 ])('the service recovers when %s', async (_, fault) => {
   await pooler.start()
-  const service = await serve(off)
+  const service = await serve(withoutParameters)
   // A service that still runs would check and close the server connections of the next test.
   onTestFinished(async () => void (await service.stop('SIGKILL')))
   const calls = await hold({ service, world, server: () => server }, async () => void (await fault()))
@@ -176,11 +189,11 @@ test('a server connection that another client has changed is closed, and no stat
   const other = postgres(pooler.url(world.database), { max: 1, fetch_types: false })
   const [before] = await other`select pg_backend_pid() as pid`
   await other.unsafe('set statement_timeout = 0')
-  expect(refusalOf(await run(['token', 'list'], off))).toContain('statement_timeout is 0')
+  expect(refusalOf(await run(['token', 'list'], withoutParameters))).toContain('statement_timeout is 0')
   const [after] = await other`select pg_backend_pid() as pid, current_setting('statement_timeout') as timeout`
   expect(after).toMatchObject({ timeout: '4s' })
   expect(after?.pid).not.toBe(before?.pid)
-  expect((await run(['token', 'list'], off)).code).toBe(0)
+  expect((await run(['token', 'list'], withoutParameters)).code).toBe(0)
   await other.end()
 })
 

@@ -61,7 +61,7 @@ test('under load, a sync that resumes after SIGKILL misses no change', async () 
   expect(lost).toEqual([])
 })
 
-test('a start that fails at its last statement ends the process', async () => {
+test('when the last statement of the start fails, the process ends with code 1', async () => {
   const owner = connect(server.url(world.database), { max: 1, statementTimeoutMs: 0 })
   await owner.begin(async sql => {
     await sql`lock table gateway.administrator in access exclusive mode`

@@ -90,7 +90,7 @@ test('an answer of Redis that arrives while the process is busy is used, althoug
   client.disconnect()
 })
 
-test('a service starts while Redis is dead', async () => {
+test('a service starts while Redis is stopped, and counts in Redis as soon as it runs', async () => {
   await redis.kill()
   const service = await serve({ DATABASE_URL: database.url, REDIS_URL: redis.url, LOG_LEVEL: 'info' })
   expect(storeLinesIn(service)).toEqual([failure])

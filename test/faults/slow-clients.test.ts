@@ -19,7 +19,7 @@ const list = operationOf(world, 'vouchers')
 const resolution = operationOf(world, 'resolution')
 const headers = ['Host: x', 'Accept: application/json', `Authorization: Bearer ${list.secret}`]
 const request = `GET ${list.path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`
-/** A request whose answer has some 100 kB. */
+/** Fields of a request whose answer has some 100 kB. */
 const fields = 'purchasedVouchers(first: 100) { nodes { id reference productTitle status createdAt updatedAt } }'
 const lists = Array.from({ length: 6 }, (_, index) => `list${index}: ${fields}`).join(' ')
 const document = JSON.stringify({ query: `{ tenant(id: "${owner?.tenantId}") { ${lists} } }` })
@@ -62,7 +62,7 @@ describe('connections of callers', () => {
     await Promise.all([untilClosed(silent, 15_000), untilClosed(half, 15_000)])
   })
 
-  test('that send half a body are answered with 408 and closed within 12 s, and hold up no other request', async () => {
+  test('that send half a body are answered with 408 and closed within 12 s, and delay no other request', async () => {
     const body = ['Content-Type: application/json', 'Content-Length: 100', '', '{']
     const open = openMany(500, [`POST ${resolution.path} HTTP/1.1`, ...headers, ...body].join('\r\n'))
     let received = ''

@@ -71,7 +71,7 @@ describe.each([
     expect(Math.min(...others)).toBeGreaterThan(10 * primary)
   })
 
-  test.each(standbyFaults)('one $what is left out until it is back', async ({ problem, run }) => {
+  test.each(standbyFaults)('a standby $what is not read until it works again', async ({ problem, run }) => {
     await run(standbys[0]!, async () => {
       await untilReported(problem)
       await expectNamedByDoctor(problem)
@@ -81,7 +81,7 @@ describe.each([
     await load.succeed(100)
   })
 
-  test('without any standby the primary answers', async () => {
+  test('when no standby works, the primary answers', async () => {
     await Promise.all(standbys.map(each => each.stop()))
     await untilReported('STANDBY_UNREACHABLE')
     await load.succeed(100)

@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts'
 const { build, client, pool } = await startService()
 const root = await build.tenant()
 const leaf = await build.tenant({ parent_id: await build.tenant({ parent_id: root }) })
-const other = await build.tenant()
+const otherTenant = await build.tenant()
 
 await build.product(root)
 
@@ -44,7 +44,7 @@ it.each<[string, Permission[]]>([
 it('the viewer has the name, tenants, permissions, expiry and rate of the token', async () => {
   const expiresAt = new Date(Date.now() + 3_600_000)
   const own = { name: 'Till 7', permissions: ['view_orders', 'redeem_vouchers'] satisfies Permission[] }
-  const { secret } = await build.token([root, whole(other)], { ...own, expiresAt })
+  const { secret } = await build.token([root, whole(otherTenant)], { ...own, expiresAt })
   const tenants = 'tenants { withDescendants tenant { databaseId } }'
   const query = `{ viewer { name permissions expiresAt rate { limit remaining resetsIn } ${tenants} } }`
   expect((await client.read(secret, query)).viewer).toEqual({
@@ -53,7 +53,7 @@ it('the viewer has the name, tenants, permissions, expiry and rate of the token'
     rate: { limit: 100_000, remaining: 99_999, resetsIn: fresh },
     tenants: [
       { withDescendants: false, tenant: { databaseId: root } },
-      { withDescendants: true, tenant: { databaseId: other } },
+      { withDescendants: true, tenant: { databaseId: otherTenant } },
     ],
   })
 })

@@ -114,7 +114,7 @@ it.each([
   [body, { 'content-encoding': 'gzip' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ['', { 'content-encoding': 'gzip' }, 400, 'BAD_REQUEST'],
   ['{"query":"{ __typename }","operationName":5}', {}, 400, 'BAD_REQUEST'],
-])('the body %j with the headers %j is %i', async (body, headers, status, code) => {
+])('the body %j with the headers %j is answered with status %i', async (body, headers, status, code) => {
   const sent = { accept: 'application/json', 'content-type': 'application/json', ...headers }
   const answer = await fetchFn(url, { method: 'POST', headers: sent, body })
   expect([answer.status, (await answer.json()).errors?.[0].extensions.code ?? null]).toEqual([status, code])

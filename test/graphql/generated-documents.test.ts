@@ -16,7 +16,7 @@ import { startService } from '../support/service.ts'
 const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
 
 const { build, client, pool } = await startService()
-/** The parts of a service, with which graphql-js runs the resolvers without a transport. */
+/** With these parts of a service, graphql-js runs the resolvers without a transport. */
 const config = readConfig({ RATE_LIMIT_PER_MINUTE: '1000000' })
 const { gateway, close } = await openGateway(config, { pool, rates: pool, standbys: [] }, client.app)
 afterFile(close)
@@ -37,7 +37,7 @@ await build.voucher(tenantId, { product_id: await build.product(foreignId) })
 await build.voucher(foreignId)
 const permissions = permissionNames.filter(name => name !== 'view_orders')
 
-/** Fields whose values differ from one answer to the next. */
+/** The names of fields whose values differ between answers. */
 const changingFields = 'serverTime cursor nextCursor startCursor endCursor rate redemptionToken serviceId'
 
 const ids = [tenantId, tenantId, tenantId, products[0], voucherId, foreignId].map(String)

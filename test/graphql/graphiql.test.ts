@@ -14,7 +14,7 @@ const loaded = [...linked].map(([, path]) => path ?? '')
 const settings = JSON.parse(/<script id="settings"[^>]*>(.*?)<\/script>/s.exec(page.text)?.[1] ?? '')
 const files = ['/graphiql', ...loaded, ...Object.values<string>(settings.workers)]
 
-test('GraphiQL is a page and eight files, without inline scripts', () => {
+test('GraphiQL consists of a page and eight files, and the page has no inline scripts', () => {
   expect(files).toHaveLength(9)
   expect(page.headers['content-security-policy']).toMatch(/default-src 'none'.*script-src 'self';/)
   expect(page.text.replace('<script id="settings" ', '')).not.toMatch(/<script(?![^>]*\ssrc=)|\son\w+=/)

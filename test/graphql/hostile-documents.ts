@@ -37,14 +37,14 @@ const documents: Record<string, (count: number) => string> = {
     `${'\n'.repeat(maxBytes / 3)}{ tenants(first: 100) { nodes { ${repeat(Math.min(count, 25), n => `f${n}: purchasedVoucher(id: 0) { id }`)} } } }`,
 }
 
-const long = 'x'.repeat(maxBytes)
+const longText = 'x'.repeat(maxBytes)
 
 /** Documents with long names and literals, which an error could quote in full. */
 const quoted: Record<string, string> = {
-  'a literal': `{ tenants(first: ${JSON.stringify(long)}) { totalCount } }`,
-  'an argument': `{ tenants(${long}: 1) { totalCount } }`,
-  'a field': `{ ${long} }`,
-  'a variable': `query ($${long}: Int) { viewer { name } }`,
+  'a literal': `{ tenants(first: ${JSON.stringify(longText)}) { totalCount } }`,
+  'an argument': `{ tenants(${longText}: 1) { totalCount } }`,
+  'a field': `{ ${longText} }`,
+  'a variable': `query ($${longText}: Int) { viewer { name } }`,
 }
 
 /** Texts to repeat as a string, a cursor, an instant, an id or a number, and as a document. */
@@ -77,7 +77,7 @@ const queries = {
   input: 'mutation ($x: ResolveVoucherInput!) { resolveVoucher(input: $x) { status } }',
 }
 
-/** Values of variables, as JSON: some are nested too deeply for `JSON.stringify`. */
+/** Values of variables in JSON. They are texts, because some are nested too deeply for `JSON.stringify`. */
 const values: Record<string, string> = {
   'many zeros': JSON.stringify(Array(45_000).fill(0)),
   'deep lists': '['.repeat(45_000) + ']'.repeat(45_000),

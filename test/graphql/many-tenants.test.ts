@@ -6,19 +6,19 @@ import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { capture, namesOf } from './statements.ts'
 
-const many = 1000
+const tenantCount = 1000
 
 const { build, client, platform, pool } = await startService()
 const root = await build.tenant()
 const rows = await platform<{ id: number }[]>`
   insert into tenant (name, parent_id)
-  select 'Tenant ' || n, ${root} from generate_series(1, ${many}::int) n returning id`
+  select 'Tenant ' || n, ${root} from generate_series(1, ${tenantCount}::int) n returning id`
 // The root has the latest stamp, so it is the last in lists of tenants.
 await stampRecord(platform, 'tenant', root, '2099-01-01T00:00:00Z')
 const tenants = rows.map(({ id }) => id)
-const first = tenants[0]!
+const firstTenant = tenants[0]!
 const owned = platform`
-  from (select ${first} + n as tenant_id, record from generate_series(0, ${many - 1}::int) n, generate_series(1, n % 5) record
+  from (select ${firstTenant} + n as tenant_id, record from generate_series(0, ${tenantCount - 1}::int) n, generate_series(1, n % 5) record
         union all select ${root}, record from generate_series(1, 20000) record) owned`
 await platform`insert into purchased_voucher (tenant_id, reference) select tenant_id, tenant_id || '-' || record ${owned} order by record`
 await platform`insert into product (tenant_id, slug, title, currency)
@@ -34,11 +34,11 @@ await platform`vacuum analyze gateway.tenant, gateway.product, gateway.voucher, 
 
 // The first token has one grant: the root with all descendants. The second has one grant per descendant.
 const { secret } = await build.token([whole(root)])
-const named = await build.token(tenants)
+const tokenPerTenant = await build.token(tenants)
 
 const data = (query: string) => client.read(secret, query)
 
-async function run(query: string, variables = {}, token = secret) {
+async function runQuery(query: string, variables = {}, token = secret) {
   // biome-ignore lint/suspicious/noExplicitAny: the tests know the shape of the answer
   let answer: any
   const statements = await capture(pool, async () => {
@@ -52,7 +52,7 @@ async function run(query: string, variables = {}, token = secret) {
 /** The cursors at the ends of pages of a hundred tenants. */
 const cursors: string[] = []
 const after = (page: number) => (page === 0 ? '' : `, after: "${cursors[page - 1]}"`)
-for (let page = 0; page < many / 100; page++) {
+for (let page = 0; page < tenantCount / 100; page++) {
   cursors.push((await data(`{ tenants(first: 100${after(page)}) { nextCursor } }`)).tenants.nextCursor)
 }
 
@@ -61,7 +61,7 @@ const allTenantsQuery = (selection: string) =>
   `{ ${cursors.map((_, page) => `t${page}: tenants(first: 100${after(page)}) { ...Of }`).join(' ')} }
    fragment Of on TenantConnection { nodes { databaseId ${selection} } }`
 
-const pages = Array<string>(many / 100).fill('tenant.list')
+const pages = Array<string>(tenantCount / 100).fill('tenant.list')
 
 it.each([
   ['purchasedVouchers', 'voucher', 'nodes { reference }', []],
@@ -70,7 +70,7 @@ it.each([
   ['removals', 'removal', 'nodes { recordId }', []],
 ])('one statement reads the %s of a thousand tenants, and another their counts', async (field, noun, nodes, more) => {
   const selection = `${field}(first: 1) { totalCount ${nodes} pageInfo { hasNextPage } }`
-  const { answer, names } = await run(allTenantsQuery(selection))
+  const { answer, names } = await runQuery(allTenantsQuery(selection))
   expect(answer.errors).toBeUndefined()
   expect(names).toEqual([...more, `${noun}.count`, `${noun}.list_of_tenants`, ...pages].sort())
   const nodesOf = Object.values<{ nodes: { databaseId: number }[] }>(answer.data).flatMap(page => page.nodes)
@@ -93,7 +93,7 @@ it('lists with different arguments return the same in one query as in a query pe
   ]
   const choice = 'removals(resources: [MARKETING_SIGNUP]) { totalCount nodes { recordId } }'
   const fragment = `fragment All on Tenant { databaseId ${selection.join('\n')} ${choice} }`
-  const { answer, names } = await run(`{ tenants(first: 7) { nodes { ...All } } } ${fragment}`)
+  const { answer, names } = await runQuery(`{ tenants(first: 7) { nodes { ...All } } } ${fragment}`)
   expect(answer.errors).toBeUndefined()
   expect(answer.data.tenants.nodes).toHaveLength(7)
   for (const node of answer.data.tenants.nodes) {
@@ -105,18 +105,20 @@ it('lists with different arguments return the same in one query as in a query pe
 })
 
 it('a thousand grants are returned, listed, counted and found by their ids, with one statement each', async () => {
-  const viewer = await run('{ viewer { tenants { tenant { name } } } }', {}, named.secret)
-  expect(viewer.answer.data.viewer.tenants).toHaveLength(many)
+  const viewer = await runQuery('{ viewer { tenants { tenant { name } } } }', {}, tokenPerTenant.secret)
+  expect(viewer.answer.data.viewer.tenants).toHaveLength(tenantCount)
   expect(viewer.names).toEqual(['tenant.find_many'])
-  const ids = [...tenants.slice(0, 99).toReversed(), first].map(id => globalId('Tenant', id))
+  const ids = [...tenants.slice(0, 99).toReversed(), firstTenant].map(id => globalId('Tenant', id))
   const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Tenant { name } } }'
-  const nodes = await run(query, { ids }, named.secret)
+  const nodes = await runQuery(query, { ids }, tokenPerTenant.secret)
   expect(nodes.answer.data.nodes).toMatchObject(ids.map(id => ({ id })))
   expect(nodes.names).toEqual(['tenant.find_many'])
   const statements = await capture(pool, async () => {
-    expect((await client.rest(named.secret, '/tenants')).body.data).toHaveLength(50)
+    expect((await client.rest(tokenPerTenant.secret, '/tenants')).body.data).toHaveLength(50)
   })
   expect(namesOf(statements.filter(({ name }) => name.startsWith('tenant.')))).toEqual(['tenant.list'])
   const all = await build.token([whole(root), ...tenants.slice(0, 500).map(whole), ...tenants.slice(500)])
-  expect(await client.read(all.secret, '{ tenants { totalCount } }')).toEqual({ tenants: { totalCount: many + 1 } })
+  expect(await client.read(all.secret, '{ tenants { totalCount } }')).toEqual({
+    tenants: { totalCount: tenantCount + 1 },
+  })
 })

@@ -65,7 +65,7 @@ test('a field with a policy checks its policy, and the executor reads only field
   for (const name of ['openProperty', 'openBatch']) expect(directResolverOf(fields[name]!.resolve!), name).toBeDefined()
 })
 
-test('a subscription is checked when it begins', () => {
+test('the policy of a subscription is checked when the subscription begins', () => {
   const { subscribe } = createSubscription([policyPlugin]).getSubscriptionType()?.getFields().secret ?? {}
   expect(() => subscribe?.(undefined, {}, powerless, {} as never)).toThrow('view_orders')
 })

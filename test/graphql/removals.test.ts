@@ -40,7 +40,7 @@ test.each<[string, string, () => Promise<number>]>([
   expect(await removalsDuring(renumber)).toEqual([[resource, renumbered, 'DELETED']])
 })
 
-test('a customer who withdraws consent is reported once, and can return', async () => {
+test('a customer who withdraws consent is reported once, and is listed again after a new consent', async () => {
   const customer = await build.customer(tenantId, { email: 'ada@example.com' })
   const withdraw = () => platform`update customer set marketing_opted = false where id = ${customer}`
   expect(await removalsDuring(withdraw)).toEqual([['MARKETING_SIGNUP', customer, 'CONSENT_WITHDRAWN']])

@@ -14,10 +14,10 @@ import { until } from '../support/until.ts'
 const { build, client, platform, pool } = await startService()
 const listen = ({ app }: typeof client) => app.listen({ port: 0, host: '127.0.0.1' })
 /** A second instance of the service. */
-const other = await createApp({ pool })
-const [origin = '', otherOrigin = ''] = await Promise.all([client, other].map(listen))
+const otherClient = await createApp({ pool })
+const [origin = '', otherOrigin = ''] = await Promise.all([client, otherClient].map(listen))
 // After an abort, the client of graphql-sse opens a connection without a request, which only `drain` closes.
-afterFile(() => Promise.all([client, other].map(({ app }) => app.drain(0))))
+afterFile(() => Promise.all([client, otherClient].map(({ app }) => app.drain(0))))
 const parent = await build.tenant()
 const child = await build.tenant({ parent_id: parent })
 const foreign = await build.tenant()

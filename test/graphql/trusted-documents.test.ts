@@ -32,10 +32,10 @@ write('more.json', JSON.stringify({ [`sha256:${hashOf(permissions)}`]: permissio
 const operations = [{ id: hashOf(rate), name: 'Rate', type: 'query', body: rate }]
 write('apollo.json', JSON.stringify({ format: 'apollo-persisted-query-manifest', version: 1, operations }))
 
-const any = await createApp(database, { GRAPHQL_DOCUMENTS_PATH: path })
+const anyClient = await createApp(database, { GRAPHQL_DOCUMENTS_PATH: path })
 const trusted = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted', GRAPHQL_DOCUMENTS_PATH: path })
 const modes = [
-  ['any', any],
+  ['any', anyClient],
   ['trusted', trusted],
 ] as const
 
@@ -120,9 +120,9 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
 })
 
 test('with GRAPHQL_DOCUMENTS=any, a query runs, even together with the hash of another document', async () => {
-  const { body } = await post(any, { query, extensions: apolloExtension(hashOf(page)) })
+  const { body } = await post(anyClient, { query, extensions: apolloExtension(hashOf(page)) })
   expect(body.data).toEqual({ viewer: { name: 'Explorer' } })
-  const both = await post(any, { query, documentId })
+  const both = await post(anyClient, { query, documentId })
   expect([both.status, both.body.errors[0].message]).toEqual([400, 'Give either query or documentId, not both.'])
 })
 
@@ -135,7 +135,7 @@ test.each([
   ['GET with a documentId', () => get(trusted, { query, documentId })],
 ])('with GRAPHQL_DOCUMENTS=trusted, the text of a query does not run: %s', async (_form, ask) => {
   // A service that accepts the text gets the text first, so that a shared cache would contain it.
-  await any.graphql(secret, query)
+  await anyClient.graphql(secret, query)
   for (let time = 0; time < 3; time++) {
     const answer = await ask()
     expect([answer.status, codeOf(answer)]).toEqual([403, 'DOCUMENT_NOT_TRUSTED'])

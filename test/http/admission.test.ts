@@ -95,7 +95,7 @@ test('a caller that disconnects makes room for another request, and its own requ
 const limit = 9
 
 /** Starts a server with limits. @param deadline the time limit of bodies and of answers, in milliseconds */
-async function open(deadline: number, work: () => Promise<unknown> = () => sleep(50)) {
+async function startLimited(deadline: number, work: () => Promise<unknown> = () => sleep(50)) {
   const app = Fastify({ forceCloseConnections: true })
   afterAll(() => app.close())
   app.setErrorHandler((error, _request, reply) => reply.code(error instanceof OverloadError ? 503 : 408).send({}))
@@ -131,7 +131,7 @@ test('up to the limit, requests are answered when all bodies arrive together wit
   const held = new Promise<void>(resolve => {
     release = resolve
   })
-  const { seen, begin } = await open(10_000, () => held)
+  const { seen, begin } = await startLimited(10_000, () => held)
   const sent = begin(30)
   for (const { socket } of sent) socket.write('}')
   const statuses: number[] = []
@@ -145,7 +145,7 @@ test('up to the limit, requests are answered when all bodies arrive together wit
 })
 
 test('requests beyond the limit are refused when too many bodies end at the same time', async () => {
-  const { seen, begin } = await open(10_000)
+  const { seen, begin } = await startLimited(10_000)
   const sent = begin(30)
   await until('all heads have arrived', async () => seen.waiting === sent.length, 5_000)
   for (const { socket } of sent) socket.write('}')
@@ -156,7 +156,7 @@ test('requests beyond the limit are refused when too many bodies end at the same
 })
 
 test('requests that end after their 408 do not count against the limit any more', async () => {
-  const { seen, begin } = await open(1_000)
+  const { seen, begin } = await startLimited(1_000)
   const late = begin(2 * limit)
   expect(new Set(await Promise.all(late.map(({ received }) => received)))).toEqual(new Set([408]))
   for (const { socket } of late) socket.write('}')

@@ -10,7 +10,7 @@ const router = "Fastify's router: it compiles our own routes"
 const schemas = "Fastify's schemas of routes: our routes have none"
 const global = 'a constant text that returns the global object'
 
-/** Files that may compile text, with the reason why no text of a caller reaches them. */
+/** Files that may compile text, and the reasons why no text of a caller reaches them. */
 const allowed: Record<string, string> = {
   'find-my-way/lib/compiler.js': router,
   'find-my-way/lib/constrainer.js': router,

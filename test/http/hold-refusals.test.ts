@@ -8,7 +8,7 @@ import { createRefusalHold } from '../../src/http/limits/hold-refusals.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-function open() {
+function createHold() {
   const state = { stopping: false }
   const hold = createRefusalHold(() => state.stopping)
   const sent: number[] = []
@@ -19,7 +19,7 @@ function open() {
 }
 
 test('the first refusal is sent after half a second, then some 1,000 per second, in order', async () => {
-  const { sent, refuse } = open()
+  const { sent, refuse } = createHold()
   refuse(2_000)
   await vi.advanceTimersByTimeAsync(480)
   expect(sent).toEqual([])
@@ -31,21 +31,21 @@ test('the first refusal is sent after half a second, then some 1,000 per second,
 })
 
 test('no refusal waits longer than four seconds', async () => {
-  const { sent, refuse } = open()
+  const { sent, refuse } = createHold()
   refuse(20_000)
   await vi.advanceTimersByTimeAsync(4_020)
   expect(sent).toHaveLength(20_000)
 })
 
 test('when 20,000 refusals wait, a further refusal is sent immediately', async () => {
-  const { sent, refuse } = open()
+  const { sent, refuse } = createHold()
   refuse(20_001)
   await vi.advanceTimersByTimeAsync(0)
   expect(sent).toEqual([20_000])
 })
 
 test('all waiting refusals are sent when the service is about to stop', async () => {
-  const { state, sent, refuse } = open()
+  const { state, sent, refuse } = createHold()
   refuse(10_000)
   state.stopping = true
   await vi.advanceTimersByTimeAsync(20)

@@ -116,7 +116,7 @@ test.each([
   expect(flawOf(await ask(path), status)).toBeNull()
 })
 
-test('browsers find an icon, and crawlers what they may read', async () => {
+test('the service has an icon for browsers, and a robots.txt for crawlers', async () => {
   const icon = await client.ask({ url: '/favicon.ico' })
   expect(icon).toMatchObject({ status: 200, headers: { 'content-type': 'image/x-icon' } })
   const { text } = await client.ask({ url: '/robots.txt' })

@@ -12,7 +12,7 @@ await client.rest(spent.secret, '/tenants')
 const port = Number(new URL(await client.app.listen({ host: '127.0.0.1', port: 0 })).port)
 
 const json = ['Accept: application/json', 'Content-Type: application/json']
-const known = [...json, `Authorization: Bearer ${secret}`]
+const validHeaders = [...json, `Authorization: Bearer ${secret}`]
 const resolve = `${v1}/tenants/${tenantId}/redemptions/resolve`
 const form = 'Content-Type: application/x-www-form-urlencoded'
 
@@ -20,11 +20,11 @@ const form = 'Content-Type: application/x-www-form-urlencoded'
 const requests: [string, string, string[], number][] = [
   ['v1 without a token', `POST ${resolve}`, json, 401],
   ['v1 beyond the request rate', `POST ${resolve}`, [...json, `Authorization: Bearer ${spent.secret}`], 429],
-  ['v1 by another method', `PUT ${resolve}`, known, 405],
-  ['v1 for a foreign tenant', `GET ${v1}/tenants/${foreignId}/catalog/vouchers`, known, 403],
-  ['v1 that succeeds', `GET ${v1}/tenants`, known, 200],
+  ['v1 by another method', `PUT ${resolve}`, validHeaders, 405],
+  ['v1 for a foreign tenant', `GET ${v1}/tenants/${foreignId}/catalog/vouchers`, validHeaders, 403],
+  ['v1 that succeeds', `GET ${v1}/tenants`, validHeaders, 200],
   ['GraphQL without a token', 'POST /graphql', json, 401],
-  ['GraphQL in a query string', 'GET /graphql?query=%7B__typename%7D', known, 200],
+  ['GraphQL in a query string', 'GET /graphql?query=%7B__typename%7D', validHeaders, 200],
   ['/admin from another origin', 'POST /admin/login', [form], 403],
   ['a form of /admin without a session', `POST /admin/tokens/new`, [form, `Origin: http://localhost:${port}`], 303],
   ['an unknown path', 'POST /nowhere', json, 404],
@@ -88,7 +88,10 @@ test.concurrent.each(cases)('$name, $framing: answered and closed with an unread
 
 test.concurrent('a request with a too large Content-Length is 413 before its body is read', async () => {
   for (const path of [resolve, '/graphql']) {
-    const response = await sendSlowly(headOf(`POST ${path}`, [...known, framings.length.header]), framings.length)
+    const response = await sendSlowly(
+      headOf(`POST ${path}`, [...validHeaders, framings.length.header]),
+      framings.length,
+    )
     expect(response).toEqual({ status: 413, connection: 'close', complete: true })
   }
 })
@@ -104,7 +107,7 @@ test.concurrent('the connection of a client that waits for `100 Continue` is clo
 
 test.concurrent.each([resolve, '/graphql'])('half a body at %s is 408, which is an error of the caller', async path => {
   const { socket, received, closed } = openSocket(port)
-  socket.write(`${headOf(`POST ${path}`, [...known, 'Content-Length: 20'])}{`)
+  socket.write(`${headOf(`POST ${path}`, [...validHeaders, 'Content-Length: 20'])}{`)
   await closed
   expect(received()).toMatch(/^HTTP\/1\.1 408 /)
   expect(received()).toMatch(/^connection: close\r$/im)
@@ -148,7 +151,7 @@ const body = JSON.stringify({ voucher_reference: 'nobody' })
 const withBody = (headers: string[]) => [...headers, `Content-Length: ${body.length}`]
 
 test.each([
-  ['v1 with an unknown voucher', `POST ${resolve}`, known, 404] as const,
+  ['v1 with an unknown voucher', `POST ${resolve}`, validHeaders, 404] as const,
   ...requests.filter(([name]) => /^(v1|GraphQL) without|another origin/.test(name)),
 ])('the connection of a complete request stays open: %s', async (_, line, headers, status) => {
   const { socket, received } = openSocket(port)

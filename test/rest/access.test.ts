@@ -114,7 +114,7 @@ describe.each(underTenant)('$name, below a tenant', operation => {
   const ask = (where: number | string, headers: Record<string, string> = {}, token = secret, query = '') =>
     perform(client, operation, { ...place, tenantId: where }, { ...bearer(token), ...headers }, { query })
 
-  test('returns 404 for an unknown tenant, and 403 for one that the token is not authorised for', async () => {
+  test('returns 404 for an unknown tenant, and 403 for a tenant that the token does not include', async () => {
     expect(flawOf(await ask(999_999), 404)).toBeNull()
     const rejected = await ask(foreignTenant)
     expect(flawOf(rejected, 403)).toBeNull()

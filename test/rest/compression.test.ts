@@ -9,8 +9,8 @@ const product = await build.product(tenantId, {
   description_html: 'Überraschungsmenü für zwei, 温泉ギフト券 🎁. '.repeat(60),
 })
 /** A record whose answer does not change, and a record whose answer is too short to compress. */
-const long = `/tenants/${tenantId}/catalog/vouchers/${product}`
-const short = `/tenants/${tenantId}/sales/purchased-vouchers/${place.voucher}`
+const longPath = `/tenants/${tenantId}/catalog/vouchers/${product}`
+const shortPath = `/tenants/${tenantId}/sales/purchased-vouchers/${place.voucher}`
 
 const headersOf = (acceptEncoding?: string): Record<string, string> => ({
   ...bearer(secret),
@@ -20,7 +20,7 @@ const headersOf = (acceptEncoding?: string): Record<string, string> => ({
 const ask = ({ ask }: Client, url: string, acceptEncoding?: string) => ask({ url, headers: headersOf(acceptEncoding) })
 const codingOf = ({ headers }: Answer) => headers['content-encoding']
 
-const unpacked = await ask(client, v1 + long)
+const unpacked = await ask(client, v1 + longPath)
 
 test('a request without Accept-Encoding gets an uncompressed answer with the header Vary', () => {
   expect(unpacked.status).toBe(200)
@@ -44,7 +44,7 @@ test.each([
   ['deflate, zstd', undefined],
   ['nonsense;;=, ,', undefined],
 ])('Accept-Encoding: %s gets %s', async (acceptEncoding, coding) => {
-  const answer = await ask(client, v1 + long, acceptEncoding)
+  const answer = await ask(client, v1 + longPath, acceptEncoding)
   expect(codingOf(answer)).toBe(coding)
   expect(answer.headers).toMatchObject({
     vary: 'Accept-Encoding',
@@ -69,9 +69,9 @@ test('GraphQL answers are compressed, also those of cached documents and long li
 })
 
 test('short answers are not compressed, such as records, errors and answers to HEAD', async () => {
-  const record = await ask(client, v1 + short, 'br')
-  const unauthorized = await client.ask({ url: v1 + long, headers: { 'accept-encoding': 'br' } })
-  const head = await client.ask({ method: 'HEAD', url: v1 + long, headers: headersOf('br') })
+  const record = await ask(client, v1 + shortPath, 'br')
+  const unauthorized = await client.ask({ url: v1 + longPath, headers: { 'accept-encoding': 'br' } })
+  const head = await client.ask({ method: 'HEAD', url: v1 + longPath, headers: headersOf('br') })
   for (const { headers } of [record, unauthorized, head, await ask(client, `${v1}/nowhere`, 'br')]) {
     expect(headers).not.toHaveProperty('content-encoding')
     expect(headers).not.toHaveProperty('vary')
@@ -88,7 +88,7 @@ test('the API access page is never compressed, because it shows secrets together
 
 test('no answer is compressed when compression is off', async () => {
   for (const environment of [{ COMPRESSION: 'off' }, { TRUST_PROXY: '10.0.0.0/8' }]) {
-    const answer = await ask(await createApp(world, environment), v1 + long, 'br')
+    const answer = await ask(await createApp(world, environment), v1 + longPath, 'br')
     expect(codingOf(answer)).toBeUndefined()
     expect(answer.headers).not.toHaveProperty('vary')
     expect(answer.bytes.equals(unpacked.bytes)).toBe(true)

@@ -29,9 +29,9 @@ async function send(bytes: string | Buffer): Promise<Answer> {
   return { status, headers, bytes: sent, text, body: text ? JSON.parse(text) : undefined }
 }
 
-const known = `Accept: application/json\r\nAuthorization: Bearer ${secret}\r\n`
+const validHeaders = `Accept: application/json\r\nAuthorization: Bearer ${secret}\r\n`
 const chunked = 'Transfer-Encoding: chunked'
-const get = (target: string, headers = known) =>
+const get = (target: string, headers = validHeaders) =>
   send(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'))
 
 test.each([
@@ -88,12 +88,12 @@ test('the host of an absolute target replaces the header Host: /admin answers on
 })
 
 test.each([
-  ['HTTP/1.0 without a Host', `GET ${v1}/tenants HTTP/1.0\r\n${known}\r\n`],
-  ['an empty Host', `GET ${v1}/tenants HTTP/1.1\r\nHost:\r\n${known}\r\n`],
-  ['an IPv6 address', `GET ${v1}/tenants HTTP/1.1\r\nHost: [::1]:80\r\n${known}\r\n`],
-  ['an expectation', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n${known}\r\n`],
-  ['an upgrade', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${known}\r\n`],
-  ['an absolute target', `GET http://elsewhere.example${v1}/tenants HTTP/1.1\r\nHost: x\r\n${known}\r\n`],
+  ['HTTP/1.0 without a Host', `GET ${v1}/tenants HTTP/1.0\r\n${validHeaders}\r\n`],
+  ['an empty Host', `GET ${v1}/tenants HTTP/1.1\r\nHost:\r\n${validHeaders}\r\n`],
+  ['an IPv6 address', `GET ${v1}/tenants HTTP/1.1\r\nHost: [::1]:80\r\n${validHeaders}\r\n`],
+  ['an expectation', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n${validHeaders}\r\n`],
+  ['an upgrade', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${validHeaders}\r\n`],
+  ['an absolute target', `GET http://elsewhere.example${v1}/tenants HTTP/1.1\r\nHost: x\r\n${validHeaders}\r\n`],
 ])('unusual but valid HTTP is answered: %s', async (_, bytes) => {
   const { status, body } = await send(bytes)
   expect([status, body.data]).toEqual([200, [expect.objectContaining({ tenant_id: tenantId })]])
@@ -136,7 +136,7 @@ test.each(['POST', 'OPTIONS', 'PROPFIND'])('an unknown path is 404 for the metho
 
 test.each(['a', 'A-z_0.9', '6f1c', 'x'.repeat(128)])('X-Request-Id: %s is kept, also in errors', async id => {
   const headers = `X-Request-Id: ${id}\r\n`
-  expect((await get(`${v1}/tenants`, known + headers)).headers['x-request-id']).toBe(id)
+  expect((await get(`${v1}/tenants`, validHeaders + headers)).headers['x-request-id']).toBe(id)
   for (const target of [`${v1}/tenants`, `${v1}/%zz`, '/nowhere']) {
     expect((await get(target, headers)).headers['x-request-id']).toBe(id)
   }
@@ -144,7 +144,7 @@ test.each(['a', 'A-z_0.9', '6f1c', 'x'.repeat(128)])('X-Request-Id: %s is kept, 
 
 const invalid = ['', ' ', 'a b', 'a,b', 'é', '<b>', 'x'.repeat(129), 'a\r\nX-Request-Id: b']
 test.each(invalid)('X-Request-Id: %j is replaced', async id => {
-  const answer = await get(`${v1}/tenants`, `${known}X-Request-Id: ${id}\r\n`)
+  const answer = await get(`${v1}/tenants`, `${validHeaders}X-Request-Id: ${id}\r\n`)
   expect(answer.headers['x-request-id']).toMatch(
     /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   )

@@ -68,7 +68,7 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
     }
   })
 
-  test('a repeated parameter is an error, and all errors are reported at once', async () => {
+  test('a repeated parameter is an error, and all errors are reported in one answer', async () => {
     const good = 'updated_since=2026-01-01T00:00:00Z'
     for (const twice of [`${good}&${good}`, 'updated_since=&updated_since=']) {
       expect(faultyFields(await ask(twice)), twice).toEqual(['updated_since'])

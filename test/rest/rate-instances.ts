@@ -30,7 +30,10 @@ export async function withStoreInTime(text: () => string, check: () => Promise<v
   }
 }
 
-/** Declares the tests of two instances on one database. @param environment the variables that select the store */
+/**
+ * Declares the tests of two instances on one database. @param environment the environment variables that select the
+ * store
+ */
 export async function testInstances(world: World, environment: NodeJS.ProcessEnv): Promise<void> {
   extendDeadlines()
   const newSecret = async () => (await world.build.token([world.tenantId])).secret

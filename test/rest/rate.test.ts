@@ -52,7 +52,7 @@ test('every request with a valid token counts against the rate, also when the re
   expect([forbidden.status, remainingOf(forbidden)]).toEqual([403, 119])
 })
 
-test('each token and each address has its own budget; a request without a valid token does not count', async () => {
+test('each pair of token and address has a separate rate; requests without a valid token do not count', async () => {
   const [one, other] = [await newSecret(), await newSecret()]
   expect(await remaining(one, '1.1.1.1')).toBe(119)
   for (let asked = 0; asked < 5; asked++) await client.rest(`${one}x`, '/tenants', { remoteAddress: '1.1.1.1' })
@@ -152,7 +152,7 @@ test('lookups of unknown tokens are limited per /64 network, however its address
   const flood = await Promise.all(addresses.map(address => statusOf(createTokenSecret(), address)))
   expect(new Set(flood)).toEqual(new Set([401]))
   expect(await statusOf(createTokenSecret(), '2001:db8:8:0:ffff::1')).toBe(429)
-  // Other networks, and tokens that were found before, are not affected.
+  // Other networks and tokens that are already cached are not affected.
   expect(await statusOf(createTokenSecret(), '2001:db8:8:1::1')).toBe(401)
   expect(await statusOf(secret, '2001:db8:8::8:0:0:1')).toBe(200)
 })

@@ -72,13 +72,13 @@ test('the service and the database agree on blank characters, and no letter is b
   }
 })
 
-test('a body may contain __proto__, and any Unicode', async () => {
+test('a body may contain the key __proto__ and any Unicode text', async () => {
   expect((await resolve(`{"__proto__":{"qr_token":"x"},"voucher_reference":"${worldReference}"}`)).status).toBe(200)
   expect((await resolve({ voucher_reference: 'ref-üNÏ 7' })).body.data.voucher.id).toBe(qrVoucher)
 })
 
 const unknown = ['WORLD\0-1', 'WORLD\u200b-1', '\ud800', '\\', '%', "' or true --", 'W%', 'undefined']
-test.each(unknown)('a name that no voucher has is 404: %j', async text => {
+test.each(unknown)('a reference or QR token that no voucher has is 404: %j', async text => {
   expect(flawOf(await resolve({ voucher_reference: text }), 404)).toBeNull()
   expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
   const url = `https://x.example/v?${new URLSearchParams({ token: text })}`

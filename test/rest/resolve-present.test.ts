@@ -4,7 +4,7 @@ import { createClient } from '../support/app.ts'
 import { createWorld, faultyFields, flawOf } from './support.ts'
 
 const { client, build, platform, secret, tenantId } = await createWorld()
-const other = await build.tenant()
+const otherTenant = await build.tenant()
 /** Unlike `client`, this client runs no steps before a request. */
 const { resolve } = createClient(client.app)
 const balance = { current_balance: 20, initial_balance: 50, currency: 'GBP' }
@@ -54,7 +54,7 @@ test('a voucher whose balance v1 cannot show is 422, also after a step', async (
 
 test.each([
   ['deleted', () => platform`delete from purchased_voucher`],
-  ['moved out of scope', () => platform`update purchased_voucher set tenant_id = ${other}`],
+  ['moved out of scope', () => platform`update purchased_voucher set tenant_id = ${otherTenant}`],
   ['renamed', () => platform`update purchased_voucher set reference = 'Renamed'`],
 ])('a voucher that was %s is 503 while no step is made, and then 404', async (_, change) => {
   const name = await buildOne()
@@ -72,10 +72,10 @@ test('until a step, a change of the tree makes vouchers 503, and one of vouchers
   await stopSteps()
   await build.product(tenantId)
   expect((await resolve(secret, tenantId, { voucher_reference: 'unknown' })).status).toBe(404)
-  await build.voucher(other)
+  await build.voucher(otherTenant)
   expect((await resolve(secret, tenantId, { voucher_reference: 'unknown' })).status).toBe(503)
   expect((await resolve(secret, tenantId, name)).status).toBe(200)
-  await platform`update tenant set parent_id = ${tenantId} where id = ${other}`
+  await platform`update tenant set parent_id = ${tenantId} where id = ${otherTenant}`
   expect((await resolve(secret, tenantId, name)).status).toBe(503)
 })
 

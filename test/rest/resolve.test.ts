@@ -72,18 +72,18 @@ test('concurrent resolutions each get the voucher of their own scope', async () 
   await Promise.all(checks.map(check => check()))
 })
 
-const start = { date_valid_start: future, date_valid_end: null }
-const end = { date_valid_start: null, date_valid_end: past }
+const notYetValid = { date_valid_start: future, date_valid_end: null }
+const expired = { date_valid_start: null, date_valid_end: past }
 const noBalance = { current_balance: 0, currency: 'GBP' }
 const allReasons = { void: true, redemption_status: 'redeemed', ...noBalance }
 
 test.each([
-  ['void', { ...allReasons, ...end }],
-  ['redeemed', { ...allReasons, ...start, void: false }],
+  ['void', { ...allReasons, ...expired }],
+  ['redeemed', { ...allReasons, ...notYetValid, void: false }],
   ['redeemed', { redemption_status: 'Redeemed', current_balance: 5, currency: 'GBP' }],
-  ['no_balance', { ...noBalance, ...end, redemption_status: 'partially_redeemed' }],
-  ['expired', { ...end, current_balance: 5, currency: 'GBP' }],
-  ['not_yet_valid', start],
+  ['no_balance', { ...noBalance, ...expired, redemption_status: 'partially_redeemed' }],
+  ['expired', { ...expired, current_balance: 5, currency: 'GBP' }],
+  ['not_yet_valid', notYetValid],
 ])('the reason is %s, when several reasons apply', async (reason, columns) => {
   const { answer, data } = await resolveOne(columns)
   expect(answer.status).toBe(200)

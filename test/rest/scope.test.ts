@@ -18,7 +18,7 @@ const listPaths = (id: number) =>
   ['catalog/vouchers', 'sales/purchased-vouchers', 'customers/marketing-signups'].map(list => `/tenants/${id}/${list}`)
 /** Returns the paths of a product, a voucher and a customer. */
 const recordPaths = (tenantId: number, ids: number[]) => listPaths(tenantId).map((list, at) => `${list}/${ids[at]}`)
-const fill = async (tenantId: number) => [
+const insertRecords = async (tenantId: number) => [
   await build.product(tenantId),
   await build.voucher(tenantId),
   await build.customer(tenantId),
@@ -32,9 +32,9 @@ test('lists and records contain rows of the path tenant only', async () => {
   const child = await build.tenant({ parent_id: parent })
   const other = await build.tenant()
   const filled = [
-    { tenantId: parent, ids: await fill(parent) },
-    { tenantId: child, ids: await fill(child) },
-    { tenantId: other, ids: await fill(other) },
+    { tenantId: parent, ids: await insertRecords(parent) },
+    { tenantId: child, ids: await insertRecords(child) },
+    { tenantId: other, ids: await insertRecords(other) },
   ]
   const { secret } = await build.token([whole(parent), other])
   const ask = (paths: string[]) => Promise.all(paths.map(path => client.rest(secret, path)))
@@ -75,7 +75,7 @@ test('a grant includes only its tenant, or with descendants also all tenants bel
   }
 })
 
-test('a grant with descendants follows changes of the tree', async () => {
+test('after a change of the tree, a grant with descendants includes the new descendants only', async () => {
   const top = await build.tenant()
   const branch = await build.tenant()
   const leaf = await build.tenant({ parent_id: branch })

@@ -1,4 +1,4 @@
-/** Requests to several instances at once, over REST and GraphQL. */
+/** Sends concurrent requests to several instances, over REST and GraphQL. */
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'

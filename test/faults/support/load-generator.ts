@@ -36,7 +36,7 @@ export interface LoadReport {
   withoutRetryAfter: number
   /** The longest pause of the load process, in milliseconds. The measured latencies contain such pauses. */
   lag: number
-  /** Latencies in milliseconds, by status. */
+  /** The latencies of the answers in milliseconds, by status. */
   latencies: Record<string, number[]>
   /** The planned time of each request that was answered with 200, and its latency, in milliseconds. */
   successes: [number, number][]

@@ -83,7 +83,7 @@ async function startNode(name: string, etcd: number, directory: string, account:
     ...{ name, port, rest },
     /** Returns whether Patroni reports that its server is the primary. */
     isPrimary: () => confirms('primary'),
-    /** Returns whether a commit at the primary waits for this server. */
+    /** Returns whether commits at the primary wait for this server. */
     isSynchronous: () => confirms('synchronous'),
     async switchOver() {
       const body = JSON.stringify({ leader: name })

@@ -28,7 +28,7 @@ it('a statement whose plan is older than all vouchers still reads the rollups by
     return plans.filter(({ name }) => name === 'figures.read')
   }
   await projected(database.pool)
-  // A service that has just started may refuse a burst.
+  // Repeats the reads, because a service that has just started may refuse a burst.
   await until('four reads have a plan', async () => (await reads()).length === 4)
   await database.platform`
     insert into purchased_voucher (tenant_id, reference, purchase_timestamp)

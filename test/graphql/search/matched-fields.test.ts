@@ -1,4 +1,4 @@
-/** The fields in which a search found its words. */
+/** Tests the fields in which a search found its words. */
 import { expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
 import { startService } from '../../support/service.ts'

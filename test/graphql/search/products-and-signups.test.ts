@@ -30,7 +30,7 @@ for (const [tenantId, columns] of [
   await build.customer(tenantId, columns)
 }
 
-/** Reads a list with the tenants below. @returns a field of each record */
+/** Reads a list with the tenants below. @returns the title of each product, or the e-mail address of each signup */
 async function namesOf(asked: Omit<Asked, 'tenantId'>): Promise<string[]> {
   const field = asked.list === 'catalogVouchers' ? 'title' : 'email'
   const { edges } = await list(client, secret, { tenantId: top, withDescendants: true, ...asked }, {}, `name: ${field}`)
