@@ -1,4 +1,6 @@
-/** Imports go down only (docs/architecture.md). Biome finds import cycles (`noImportCycles`). */
+/**
+ * Tests that every import leads to a lower layer (docs/architecture.md). Biome finds import cycles (`noImportCycles`).
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { expect, it } from 'vitest'
@@ -62,7 +64,7 @@ it('the order contains every folder and file of src, and no other name', () => {
   expect([...names].sort()).toEqual([...lineOf.keys()].sort())
 })
 
-it('imports go down only', () => {
+it('every import leads to a lower line of the order', () => {
   const place = (file: string) => lineOf.get(nameOf(file)) ?? -1
   const wrong = imports.filter(
     ({ file, imported }) => nameOf(file) !== nameOf(imported) && place(file) >= place(imported),

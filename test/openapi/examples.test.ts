@@ -1,6 +1,6 @@
 /**
- * The examples of the document are real answers of the service. `vitest -u` records them again; then run `npm run
- * generate`.
+ * The examples of the document are real answers of the service. `vitest -u` records the answers again; afterwards run
+ * `npm run generate`.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

@@ -53,7 +53,7 @@ const catalog = `/tenants/${tenantId}/catalog/vouchers`
 const resolve = `/tenants/${tenantId}/redemptions/resolve`
 const { server_time: serverTime, next_cursor: cursor } = (await ask(catalog)).body
 
-const good: [path: string, body: object | undefined][] = [
+const validRequests: [path: string, body: object | undefined][] = [
   ...operations.map(({ path, body }): [string, object | undefined] => [path(place), body]),
   [resolve, { qr_token: worldReference, voucher_reference: null }],
   ...[
@@ -67,7 +67,7 @@ const good: [path: string, body: object | undefined][] = [
   ].map((query): [string, undefined] => [`${catalog}?${query}`, undefined]),
 ]
 
-test.each(good)('%s is a valid request with a valid answer', async (path, body) => {
+test.each(validRequests)('Prism accepts the request %s and its answer', async (path, body) => {
   const { status, violations } = await ask(path, secret, body)
   expect(violations).toEqual([])
   // 404, because no voucher has the QR token of this request.

@@ -336,7 +336,7 @@ test.each<[way: string, trigger: string, definition: string, by: 'shop' | 'owner
   await expectEqual(owner)
 })
 
-test('sessions that capture a source at the same time wait for each other', async () => {
+test('sessions that call gateway.capture for the same source at the same time all succeed', async () => {
   const { platform } = await createDatabase()
   for (let round = 0; round < 5; round++) {
     await Promise.all(Array.from({ length: 4 }, () => platform`call gateway.capture('purchased_voucher')`))

@@ -190,7 +190,7 @@ test('a scan stops at the limit of removals, even when requested again; a trunca
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a row that cannot be evaluated is found, and the check of other rows continues', async () => {
+test('a row whose mapping fails is found, and the check continues with other rows', async () => {
   await writeUncaptured(platform, async sql => {
     await sql`alter table purchased_voucher alter current_balance type text`
     await sql`update purchased_voucher set current_balance = 'n/a' where id = 2`

@@ -24,18 +24,19 @@ import { findRecordProblems } from '../support/record-problems.ts'
 type Address = TestDatabase['address']
 
 /** Runs a program of PostgreSQL. @returns the output, the status and the errors */
-function call(program: string, { host, port, user }: Address, args: string[], input?: string) {
+function runProgram(program: string, { host, port, user }: Address, args: string[], input?: string) {
   const options = { encoding: 'utf8', input, maxBuffer: 1e9 } as const
   const words = ['-h', host, '-p', `${port}`, '-U', user, ...args]
   const { stdout, stderr, status } = spawnSync(join(packagedPrograms(), program), words, options)
   return { stdout, status, stderr, errors: [...stderr.matchAll(/^ERROR: {2}(.*)$/gm)].map(([, message]) => message!) }
 }
 
-const dump = (address: Address, ...options: string[]) => call('pg_dump', address, [...options, address.database]).stdout
+const dump = (address: Address, ...options: string[]) =>
+  runProgram('pg_dump', address, [...options, address.database]).stdout
 
 /** Restores a plain dump, and continues after each error. @returns the errors */
 const restoreWithErrors = (address: Address, text: string) =>
-  call('psql', address, ['-q', address.database], text).errors
+  runProgram('psql', address, ['-q', address.database], text).errors
 
 const restore = (address: Address, text: string) => expect(restoreWithErrors(address, text)).toEqual([])
 
@@ -77,17 +78,17 @@ async function createTarget(user = 'shop'): Promise<Address> {
   return { host: server.host, port: server.port, user, database }
 }
 
-/** Creates a database that a service has used. */
+/** Creates a migrated database on which steps have run. */
 async function createMigrated(): Promise<Address> {
   const address = await createTarget()
-  const { owner, service } = open(address)
+  const { owner, service } = connectTo(address)
   await migrate(owner)
   await projected(service)
   await Promise.all([owner, service].map(sql => sql.end()))
   return address
 }
 
-function open(address: Address) {
+function connectTo(address: Address) {
   const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   const service = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
   return { owner, service }
@@ -117,7 +118,7 @@ interface Expected {
  * restore needs a full pass.
  */
 async function expectServed(address: Address, { isDetected = true, hasTokens = true, uncaptured = 0 }: Expected = {}) {
-  const { owner, service } = open(address)
+  const { owner, service } = connectTo(address)
   await migrate(owner)
   const readEpoch = (sql: Pool) => sql`select epoch from gateway.sync_state`.then(([row]) => row?.epoch)
   const former = await readEpoch(owner)
@@ -183,14 +184,14 @@ test.each([
   const [to, file] = [await createTarget(), join(createDirectory(), 'dump')]
   dump(from, ...form, '-f', file)
   const words = ['--exit-on-error', '--no-owner', '-d', to.database, ...options, file]
-  expect(call('pg_restore', to, words)).toMatchObject({ status: 0, stderr: '' })
+  expect(runProgram('pg_restore', to, words)).toMatchObject({ status: 0, stderr: '' })
   await expectServed(to)
 })
 
 test('a --clean dump is restored into its own database, and served', async () => {
   const to = await createMigrated()
   restore(to, dump(from, '--clean', '--if-exists', '--no-owner'))
-  const { owner, service } = open(to)
+  const { owner, service } = connectTo(to)
   await projected(service)
   const text = dump(to, '--clean', '--no-owner')
   await owner`update purchased_voucher set product_title = 'Lost'`
@@ -213,7 +214,7 @@ test('a dump of the schema public is restored into an empty database, and served
     'schema "public" already exists',
     'schema "gateway" does not exist',
   ])
-  const { owner, service } = open(to)
+  const { owner, service } = connectTo(to)
   await migrate(owner)
   // A full pass needs a step from which it can begin.
   await projected(service)
@@ -225,10 +226,10 @@ test('after a dump during the first fill, a restored database repeats the fill a
   await migrate(filling)
   await filling`insert into tenant (id, name) values (1, 'Shop')`
   await filling`insert into purchased_voucher (tenant_id, reference) values (1, 'A'), (1, 'B'), (1, 'C')`
-  await makeStep(open(address).service, 1)
+  await makeStep(connectTo(address).service, 1)
   const to = await createTarget()
   restore(to, dump(address, '--no-owner'))
-  const { owner, service } = open(to)
+  const { owner, service } = connectTo(to)
   await migrate(owner)
   let changes = 0
   while ((await readStepState(service)).secondsSinceStep === null) {
@@ -247,7 +248,7 @@ test('the first fill of a restored database ends when no service had used it bef
   await migrate(unused)
   const to = await createTarget()
   restore(to, dump(address, '--no-owner'))
-  const { owner, service } = open(to)
+  const { owner, service } = connectTo(to)
   await migrate(owner)
   let steps = 0
   while (await makeStep(service)) expect(++steps).toBeLessThan(200)
@@ -263,10 +264,10 @@ test('after a restore with --no-privileges, the service has no rights, and migra
   const to = await createTarget()
   restore(to, dump(from, '--no-owner', '--no-privileges'))
   expect(await run(['migrate'], { DATABASE_URL: addressUrl(to) })).toMatchObject({ code: 0 })
-  await expect(open(to).service`select from gateway.voucher`).rejects.toMatchObject({ code: '42501' })
+  await expect(connectTo(to).service`select from gateway.voucher`).rejects.toMatchObject({ code: '42501' })
 })
 
-test('a dump of the schema of the platform is restored without the gateway', async () => {
+test('a dump of the schema of the platform can be restored on a server without the gateway', async () => {
   const { address } = await createEmptyDatabase('template template0')
   const triggers = /^CREATE TRIGGER capture_\w+ .*$|^ALTER TABLE .* TRIGGER capture_\w+;$/gm
   const restored = dump(from, '-n', 'public').replaceAll(triggers, '')

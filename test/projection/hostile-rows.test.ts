@@ -17,7 +17,7 @@ import { until } from '../support/until.ts'
 const isLong = process.env.HOSTILE === 'long'
 const large = isLong ? 86_000_000 : 3_000_000
 const deep = isLong ? 1500 : 200
-const many = isLong ? 3_000_000 : 30_000
+const rowCount = isLong ? 3_000_000 : 30_000
 
 /**
  * The maximum time until a change of another tenant is in its record, in milliseconds. A busy machine needs most of
@@ -43,7 +43,7 @@ function keepMakingSteps(pool: Pool): void {
 let sold = 0
 
 /**
- * Runs the statements of a hostile tenant, and then the statements that mend its rows.
+ * Runs the statements of a hostile tenant, checks that they delay no other tenant, and then repairs its rows.
  *
  * @param sell returns a statement that adds a voucher of another tenant
  * @param of the name, the attack, the repair, and a pattern of the reason if the key must be rejected
@@ -88,7 +88,7 @@ const customer = createInsert('customer', { tenant_id: '1', marketing_opted: 'tr
 const tenant = createInsert('tenant', { name: `'T'` })
 
 /** Values that are longer than their columns allow. */
-const long: [Insert, column: string, value: string][] = [
+const longValues: [Insert, column: string, value: string][] = [
   [voucher, 'reference', text(256)],
   [voucher, 'qr_token', text(100_000)],
   [voucher, 'product_title', text(100_001)],
@@ -113,7 +113,7 @@ const extreme: [Insert, column: string, value: string][] = [
   [voucher, 'created_at', `'294276-12-31 23:59:59'`],
   [customer, 'consented_at', `'infinity'`],
 ]
-const named =
+const toCase =
   (what: string) =>
   ([insert, column, value]: [Insert, string, string]): Case => [
     `${column} = ${value.slice(0, 60)}`,
@@ -133,8 +133,8 @@ const fourBytes = `(select string_agg(chr(65536 + i * 7919 % 100000), '') from g
 const noKeys = `('voucher', 'x'), ('product', repeat('y', 100000)), ('tenant', ''), ('customer', '99999999999999999999')`
 
 const plain: Case[] = [
-  ...long.map(named('has more')),
-  ...extreme.map(named('is not')),
+  ...longValues.map(toCase('has more')),
+  ...extreme.map(toCase('is not')),
   ['a reference of 255 letters that fold to three', ...voucher('reference', `repeat('ΐ', 255)`)],
   ['quotes and backslashes', ...voucher('reference', `$$'"\\{},();--%s$$`)],
   ['a QR token of 650 four-byte characters', ...voucher('qr_token', fourBytes)],
@@ -159,7 +159,7 @@ const plain: Case[] = [
   ['a loop of many tenants', `${chain(deep)}; update tenant set parent_id = ${1000 + deep} where id = 1001`, endChain],
   [
     'a transaction of many notes',
-    `insert into gateway.note (record, key) select 'voucher', (n + 1000000)::text from generate_series(1, ${many}) n`,
+    `insert into gateway.note (record, key) select 'voucher', (n + 1000000)::text from generate_series(1, ${rowCount}) n`,
     'select',
   ],
   ['notes of keys that are none', `insert into gateway.note (record, key) values ${noKeys}`, 'select'],

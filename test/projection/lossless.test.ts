@@ -23,7 +23,7 @@ const change = (sql: typeof platform, id = voucher) =>
 const ageLastStep = () => platform`
   update gateway.step set stamp = stamp - last + clock_timestamp() - interval '20 seconds' from (select max(stamp) as last from gateway.step) one`
 
-test('a step gives later stamps when the clock was set back (I4)', async () => {
+test('a step sets later stamps even when the clock was set back (I4)', async () => {
   await platform`
     insert into gateway.step select stamp + interval '1 hour', snapshot, waited, epoch, is_complete
     from gateway.step order by stamp desc limit 1`

@@ -380,7 +380,7 @@ test('the check of a domain runs as the reader, and its error rejects the row', 
   await expectNothing(rejected!.reason)
 })
 
-test('the check of a mapping, and the planner, evaluate functions as the reader', async () => {
+test('functions that the check of a mapping or the planner calls run as the reader', async () => {
   await attacker`alter function theirs.fail immutable`
   const { findings } = await checkMapping(gateway, write(`case when theirs.fail() then 'x' end`))
   await attacker`alter function theirs.fail volatile`
@@ -389,7 +389,7 @@ test('the check of a mapping, and the planner, evaluate functions as the reader'
   for (const one of said) await expectNothing(one, gateway)
 })
 
-test('a rule runs as the reader', async () => {
+test('functions that a rule calls run as the reader', async () => {
   const folder = write(`(select name from public.tenant where tenant.id = sold.tenant_id)`, {
     tenant: 'select theirs.run() from changed',
   })

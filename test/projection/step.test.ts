@@ -44,7 +44,7 @@ async function changedBy(change: string): Promise<{ records: string[]; lists: st
 }
 
 /** The columns that each row of the catalogue must have. */
-const named = { slug: 'slug', title: 'Title' }
+const requiredColumns = { slug: 'slug', title: 'Title' }
 
 const tenant = await build.tenant({ name: 'Old Mill' })
 const other = await build.tenant()
@@ -244,24 +244,40 @@ test('a rejected row leaves the list of its former tenant, and the signups when 
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-const bad = { reference: 'BAD' }
+const badReference = { reference: 'BAD' }
 const reversed = { date_valid_start: '2026-01-02', date_valid_end: '2026-01-01' }
 
 test.each<[table: string, row: Record<string, string | number>, reason: string]>([
   ['tenant', { name: '' }, 'name is empty'],
   ['tenant', { name: 'Spa', subdomain: '' }, 'subdomain is empty'],
-  ['variant', { ...named, currency: 'GBP', price: 1.001 }, 'price is not an amount of the currency GBP: 1.001'],
-  ['variant', { ...named, currency: 'gbp' }, 'currency is not three capital letters: gbp'],
-  ['product', { ...named, currency: 'GBP', sale_price: 'NaN' }, 'sale_price is not an amount of the currency GBP: NaN'],
-  ['product', { ...named, currency: 'GBP', validity_months: -1 }, 'validity_months is negative'],
-  ['product', { ...named, currency: 'GBP', image_urls: '{a,null}' }, 'image_urls contains null'],
-  ['product', { ...named, currency: 'GBP', image_urls: '{{a},{b}}' }, 'image_urls has more than one dimension'],
+  [
+    'variant',
+    { ...requiredColumns, currency: 'GBP', price: 1.001 },
+    'price is not an amount of the currency GBP: 1.001',
+  ],
+  ['variant', { ...requiredColumns, currency: 'gbp' }, 'currency is not three capital letters: gbp'],
+  [
+    'product',
+    { ...requiredColumns, currency: 'GBP', sale_price: 'NaN' },
+    'sale_price is not an amount of the currency GBP: NaN',
+  ],
+  ['product', { ...requiredColumns, currency: 'GBP', validity_months: -1 }, 'validity_months is negative'],
+  ['product', { ...requiredColumns, currency: 'GBP', image_urls: '{a,null}' }, 'image_urls contains null'],
+  [
+    'product',
+    { ...requiredColumns, currency: 'GBP', image_urls: '{{a},{b}}' },
+    'image_urls has more than one dimension',
+  ],
   ['purchased_voucher', { reference: '\u200b' }, 'reference is empty'],
-  ['purchased_voucher', { ...bad, qr_token: '\t' }, 'qr_token is empty'],
-  ['purchased_voucher', { ...bad, qr_token: ' HTTPS://a.example' }, 'qr_token is a URL'],
-  ['purchased_voucher', { ...bad, product_id: 0 }, 'an id is not between 1 and 2^53 - 1'],
-  ['purchased_voucher', { ...bad, current_balance: 1 }, 'current_balance is not an amount of the currency (none): 1'],
-  ['purchased_voucher', { ...bad, ...reversed }, 'date_valid_end is before date_valid_start'],
+  ['purchased_voucher', { ...badReference, qr_token: '\t' }, 'qr_token is empty'],
+  ['purchased_voucher', { ...badReference, qr_token: ' HTTPS://a.example' }, 'qr_token is a URL'],
+  ['purchased_voucher', { ...badReference, product_id: 0 }, 'an id is not between 1 and 2^53 - 1'],
+  [
+    'purchased_voucher',
+    { ...badReference, current_balance: 1 },
+    'current_balance is not an amount of the currency (none): 1',
+  ],
+  ['purchased_voucher', { ...badReference, ...reversed }, 'date_valid_end is before date_valid_start'],
   ['customer', { email: 'ann' }, 'email is no e-mail address'],
   ['customer', { countryiso2: 'GBR' }, 'countryiso2 is not two letters'],
   ['customer', { consented_at: 'infinity' }, 'consented_at is not in the years 1 to 9999: infinity'],
@@ -311,7 +327,7 @@ test('a small transaction is written before a large, older one is complete', asy
     select count(*) filter (where reference like 'SMALL-%') as small, count(*) filter (where reference like 'LOAD-%') as large
     from gateway.voucher`
   expect(found).toEqual({ small: 225, large: 374 })
-  // While no new transaction waits, a step takes five times as many keys.
+  // While no new transaction waits, a step takes five times the number of keys.
   await makeStep(pool, 300)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(900)
   expect((await readStepState(pool)).secondsBehind).toBe(0)

@@ -54,7 +54,7 @@ test('a scan that reads a failing row reports its record type, and ends when the
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('the background check and verify continue with the other types', async () => {
+test('when a row fails, the background check and verify continue with the other record types', async () => {
   const customer = await build.customer(tenant)
   await projected(pool)
   await writeUncaptured(platform, sql => setSlug(sql, 'seven'))
@@ -67,7 +67,7 @@ test('the background check and verify continue with the other types', async () =
   expect((await readStepState(pool)).differed).toBeGreaterThan(0)
 })
 
-test('a rule that fails makes steps compare all records of its type, and delays no other type', async () => {
+test('when a rule fails, steps compare all records of its type, and other types are not delayed', async () => {
   const rules = { tenant: 'select (select id from purchased_voucher where tenant_id = changed.id)::text from changed' }
   const mapping = `${text} where exists (select from public.tenant where tenant.id = purchased_voucher.tenant_id and name <> '')`
   const product = await build.product(tenant)

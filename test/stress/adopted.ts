@@ -52,8 +52,8 @@ async function startPostgres({ packaged }: StressOptions) {
 }
 
 /**
- * Kills a process of a server as `kill -9` does, so that the server ends all others and recovers. @param kind a pattern
- * of `backend_type`
+ * Kills a process of a server with SIGKILL, so that the server ends all its other processes and recovers. @param kind a
+ * pattern of `backend_type`
  */
 async function crash(sql: postgres.Sql, kind: string): Promise<void> {
   const [found] = await sql<{ pid: number }[]>`select pid from pg_stat_activity where backend_type like ${kind} limit 1`
@@ -65,7 +65,7 @@ async function crash(sql: postgres.Sql, kind: string): Promise<void> {
   await until('the server answers', () => sql`select 1`.catch(() => null), 60_000)
 }
 
-/** Starts a platform with writers, and adopts it while they write. */
+/** Starts a platform with writers, and adopts the platform while the writers write. */
 export async function startAdopted(options: StressOptions): Promise<Sources> {
   const { seed, longest, seconds, bulkRows } = options
   const isReplicated = options.sources === 'replicated'

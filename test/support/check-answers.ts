@@ -12,8 +12,8 @@ const shown = 5
 type Check = (received: Received) => string | null
 
 /**
- * Checks all answers of a service. A wrong answer to an injected request fails the test; a wrong answer through a
- * socket fails the file.
+ * Checks all answers of a service against the OpenAPI document. A wrong answer to an injected request fails the test; a
+ * wrong answer through a socket fails the file.
  */
 export function checkAnswers(app: FastifyInstance): void {
   const { check, report } = collectDifferences()

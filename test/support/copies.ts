@@ -100,7 +100,7 @@ export const hasSqlite = async () =>
 
 /**
  * Functions that create a place for a copy, by the kind of store. Only the kinds that this version of Node supports.
- * `url` is the address of a database.
+ * The parameter `url` is the address of a database.
  */
 export const everyPlace: [kind: string, (url: string) => Place][] = [
   ['a directory', () => directoryPlace()],

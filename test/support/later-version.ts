@@ -1,4 +1,4 @@
-/** A later version of the program, with the files of its package: further migrations, changed files, and a list of releases. */
+/** Creates a later version of the program, with additional migrations, changed files and a list of releases. */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version as ownVersion } from '../../src/version.ts'

@@ -1,6 +1,7 @@
 /**
- * The errors that an answer may have. A null that propagates to a position hides other errors below it, and the order
- * in which resolvers end decides which error is reported. So each null must have exactly one of its possible errors.
+ * Finds the errors that an answer may have. A null that propagates to a position hides other errors below it, and the
+ * order in which resolvers end decides which error is reported. So each null must have exactly one of its possible
+ * errors.
  */
 import {
   defaultFieldResolver,

@@ -56,8 +56,8 @@ export interface Outcome {
 /**
  * Runs a command and waits for its end.
  *
- * @param options.input its standard input
- * @param options.timeout after which it is killed, in milliseconds
+ * @param options.input the standard input @param options.timeout the time after which the command is killed, in
+ * milliseconds
  */
 export function run(
   args: string[],

@@ -14,7 +14,7 @@ export async function startRedis() {
   const redis = {
     url: `redis://127.0.0.1:${port}/0`,
 
-    /** Resolves when the server answers. */
+    /** Starts the server, and waits until it answers. */
     async start() {
       const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
       const started = spawn('redis-server', options, { stdio: 'ignore', cwd: '/' })

@@ -1,4 +1,4 @@
-/** The reference sync in this process, against a service that listens. */
+/** Runs the reference sync in this process, against a service that listens on a port. */
 
 import { expect } from 'vitest'
 import type { SyncEvent } from '../../packages/sync/src/event.ts'

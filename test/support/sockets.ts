@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 export function openSocket(port: number, options: { allowHalfOpen?: boolean } = {}) {
   const socket = connect({ port, host: '127.0.0.1', ...options })
   let text = ''
-  // Bytes that arrive after the close cause a reset.
+  // Errors are ignored, because bytes that arrive after the close cause a reset.
   socket.on('error', () => {})
   socket.setEncoding('latin1').on('data', chunk => {
     text += chunk

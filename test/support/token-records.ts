@@ -23,7 +23,7 @@ export const tokenRecordsOf = ({ pool, platform }: Pick<TestDatabase, 'pool' | '
     return result
   },
 
-  /** Returns the number of answers of each operation with each status. */
+  /** Returns the number of answers by operation and status. */
   async countsOf(tokenId: number): Promise<Record<string, number>> {
     const counts: Record<string, number> = {}
     for (const { operation, status, requests } of await listRequestCounts(pool, tokenId, days)) {
@@ -33,7 +33,7 @@ export const tokenRecordsOf = ({ pool, platform }: Pick<TestDatabase, 'pool' | '
     return counts
   },
 
-  /** Returns the number of errors of each operation, by code and reason. */
+  /** Returns the number of errors by operation, code and reason. */
   async errorsOf(tokenId: number): Promise<Record<string, number>> {
     const rows = await listRequestErrors(pool, tokenId, days)
     return Object.fromEntries(

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Repeats a check until it holds.
+ * Repeats a check until it returns a truthy value.
  *
  * @param holds a truthy value ends the wait
  * @param timeout the maximum time in milliseconds, for a check that must hold soon. Only the beginning of a check

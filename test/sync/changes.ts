@@ -16,7 +16,7 @@ interface ChangeContext {
   checked: boolean
 }
 
-/** One statement, or a few that belong together. @returns the number of rows that were written */
+/** A change: one statement, or a few statements that belong together. @returns the number of rows that were written */
 type Change = (context: ChangeContext) => Promise<number>
 
 /** The lists of ids that a change may use or extend. */
@@ -39,10 +39,10 @@ const toInsert =
   }
 
 /** Returns a few ids in random order, so that concurrent writers can deadlock, as in production. */
-const some = ({ random, knownIds, sql }: ChangeContext, known: Known, most: number) =>
+const randomIds = ({ random, knownIds, sql }: ChangeContext, known: Known, most: number) =>
   sql(Array.from({ length: 1 + random.below(most) }, () => random.pick(knownIds[known]) ?? 0))
 
-const one = ({ random, knownIds }: ChangeContext, known: Known) => random.pick(knownIds[known]) ?? 0
+const randomId = ({ random, knownIds }: ChangeContext, known: Known) => random.pick(knownIds[known]) ?? 0
 
 /**
  * Returns a tenant for new records, mostly one whose lists clients read. Without foreign keys, it is never a tenant
@@ -68,24 +68,25 @@ const updateVouchers = (most: number) =>
     context => context.sql`
       update purchased_voucher set product_title = ${context.mark}, currency = 'GBP',
         current_balance = ${context.random.below(100)}::int
-      where id in ${some(context, 'vouchers', most)}`,
+      where id in ${randomIds(context, 'vouchers', most)}`,
   )
 
 const retitle = (table: string, title: string, known: Known, most: number) =>
   toChange(
     context => context.sql`
-      update ${context.sql(table)} set ${context.sql(title)} = ${context.mark} where id in ${some(context, known, most)}`,
+      update ${context.sql(table)} set ${context.sql(title)} = ${context.mark} where id in ${randomIds(context, known, most)}`,
   )
 
 const deleteOne = (table: string, known: Known, column = 'id') =>
   toChange(
-    context => context.sql`delete from ${context.sql(table)} where ${context.sql(column)} = ${one(context, known)}`,
+    context =>
+      context.sql`delete from ${context.sql(table)} where ${context.sql(column)} = ${randomId(context, known)}`,
   )
 
 const upsertVoucher = toChange(
   context => context.sql`
     insert into purchased_voucher (id, tenant_id, reference)
-    values (${one(context, 'vouchers')}, ${owner(context)}, ${context.mark})
+    values (${randomId(context, 'vouchers')}, ${owner(context)}, ${context.mark})
     on conflict (id) do update set product_title = ${context.mark}`,
 )
 
@@ -121,14 +122,14 @@ const insertProduct: Change = async context => {
 
 const moveVariant = toChange(
   context => context.sql`
-    update variant set product_id = ${one(context, 'products')} where id = ${one(context, 'variants')}`,
+    update variant set product_id = ${randomId(context, 'products')} where id = ${randomId(context, 'variants')}`,
 )
 
 const link = toChange(
   context => context.sql`
     insert into product_category (product_id, category_id)
     select product.id, category.id from product join category using (tenant_id)
-    where product.id = ${one(context, 'products')}
+    where product.id = ${randomId(context, 'products')}
     order by md5(category.id || ${context.mark}) limit 1 on conflict do nothing`,
 )
 
@@ -141,7 +142,7 @@ const customerIn = toInsert(
 
 const consent = toChange(
   context => context.sql`
-    update customer set marketing_opted = not marketing_opted where id in ${some(context, 'customers', 3)}`,
+    update customer set marketing_opted = not marketing_opted where id in ${randomIds(context, 'customers', 3)}`,
 )
 
 /** Returns the id of a new parent for a tenant, inside or outside the scope of the tokens. */
@@ -194,14 +195,14 @@ const moveTenant = toChange(
     update tenant set name = ${context.mark}, parent_id = coalesce(
       (select above.id from tenant above
        where above.id = ${pickParent(context)} and above.id <> tenant.id for key share), parent_id)
-    where id = ${one(context, context.random.chance(0.5) ? 'shops' : 'tenants')}`,
+    where id = ${randomId(context, context.random.chance(0.5) ? 'shops' : 'tenants')}`,
 )
 
 const moveRecords = (table: string, title: string, known: Known, most: number) =>
   toChange(
     context => context.sql`
       update ${context.sql(table)} set tenant_id = ${owner(context)}, ${context.sql(title)} = ${context.mark}
-      where id in ${some(context, known, most)}`,
+      where id in ${randomIds(context, known, most)}`,
   )
 
 /**
@@ -210,7 +211,7 @@ const moveRecords = (table: string, title: string, known: Known, most: number) =
  */
 const moveProduct: Change = async context => {
   const { sql, mark, random } = context
-  const id = one(context, 'products')
+  const id = randomId(context, 'products')
   if (random.chance(0.7)) await sql`delete from product_category where product_id = ${id}`
   return (await sql`update product set tenant_id = ${owner(context)}, title = ${mark} where id = ${id}`).count
 }
@@ -221,7 +222,7 @@ const changeId = (table: string, title: string, known: Known) =>
     context => context.sql`
       update ${context.sql(table)}
       set id = nextval(pg_get_serial_sequence(${table}, 'id')), ${context.sql(title)} = ${context.mark}
-      where id = ${one(context, known)} returning id`,
+      where id = ${randomId(context, known)} returning id`,
   )
 
 /** Returns a change that deletes a record and inserts one with the same id, perhaps for another tenant. */
@@ -229,7 +230,7 @@ const remake =
   (table: string, known: Known, columnsOf: (mark: string) => Record<string, string | boolean>): Change =>
   async context => {
     const { sql, mark } = context
-    const id = one(context, known)
+    const id = randomId(context, known)
     if (id === 0) return 0
     await sql`delete from ${sql(table)} where id = ${id}`
     const above = table === 'tenant' ? { parent_id: context.knownIds.root } : { tenant_id: owner(context) }
@@ -252,7 +253,7 @@ const changes: Weighted[] = [
   [2, deleteOne('purchased_voucher', 'vouchers')],
   [4, insertProduct],
   [6, retitle('product', 'title', 'products', 4)],
-  [3, variantOf(context => one(context, 'products'))],
+  [3, variantOf(context => randomId(context, 'products'))],
   [4, retitle('variant', 'title', 'variants', 4)],
   [2, moveVariant],
   [2, deleteOne('variant', 'variants')],

@@ -52,7 +52,7 @@ export const withRetries =
 /**
  * Reads a list from a stamp to its end.
  *
- * @param since the bound; null for all records @param accept called with each record, in the list's order
+ * @param since the stamp; null for all records @param accept called with each record, in the list's order
  * @throws VoucherGatewayError when the service refuses a page
  */
 export async function readPass(ask: Ask, since: string | null, accept: (record: CopiedRecord) => void) {

@@ -6,7 +6,7 @@ import { tenantListNames, tenantLists } from '../../packages/client/src/index.ts
 import { applyRemoval, type Copy, isGone, readPass } from './clients.ts'
 import type { Ask, ListName } from './lists.ts'
 
-/** An event of a webhook or of a stream. */
+/** The fields of an event of a webhook or stream that the client uses. */
 export interface ListEvent {
   type: string
   tenant_id: number

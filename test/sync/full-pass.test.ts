@@ -186,7 +186,7 @@ test('a page that does not yet report a required full pass has an earlier stamp 
 test.each([
   ['another cluster', '^[0-9]+'],
   ['another database of the cluster', '[0-9]+$'],
-])('a database that came from %s requires one full pass for all instances, and all records are compared', async (_, differs) => {
+])('a database from %s requires one full pass for all instances, and compares all records', async (_, differs) => {
   const { client, build, tenant, ask, start, platform } = await createFixture()
   const id = await build.voucher(tenant)
   const { epoch, serverTime } = await ask()

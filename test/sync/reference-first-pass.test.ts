@@ -44,7 +44,7 @@ async function startProxy(isRefused: (path: string) => boolean, status: number, 
 test.each([
   ['there are none', 404, '{"message":"No such path."}'],
   ['a proxy admits v1 and GraphQL only', 403, '<h1>Forbidden</h1>'],
-])('a service without exports is read by pages: %s', async (_case, status, body) => {
+])('lists are read by pages when exports are not available: %s', async (_case, status, body) => {
   const url = await startProxy(path => path.includes('/export/'), status, body)
   const other = await build.token([chain])
   const place = directoryPlace()

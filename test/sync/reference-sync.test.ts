@@ -75,7 +75,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('reports a lost permission, and catches up when it is granted again', async () => {
+  test('reports a lost permission, and is complete again after the permission is granted again', async () => {
     const customer = await build.customer(chain)
     expect((await run()).code).toBe(0)
     await platform`update gateway.token set permissions = array_remove(permissions, 'export_customer_information')`

@@ -1,6 +1,6 @@
 import postgres from '#postgres'
 
-/** The address of the database, for connections of the tests. */
+/** The address of a database, for connections of the tests. */
 export interface Address {
   host: string
   port: number
@@ -101,7 +101,7 @@ export async function seedPublisher(
   return knownIds
 }
 
-/** Inserts the first rows below a tenant. */
+/** Inserts the first tenants below `root`, and their rows. */
 async function insertRecords(sql: postgres.Sql, root: number, size: number, mostTenants: number): Promise<KnownIds> {
   const [elsewhere = 0] = ids(await sql`insert into tenant (name) values ('elsewhere') returning id`)
   const tenants = async (name: string, count: number, parent = root) =>

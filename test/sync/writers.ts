@@ -8,7 +8,7 @@ export type Transaction = postgres.TransactionSql
 
 /** The work of writers at a platform. The numbers are the numbers of written rows. */
 export interface Work {
-  /** One statement, or a few that belong together. @param checked true when foreign keys are checked */
+  /** Runs one statement, or a few statements that belong together. @param checked true when foreign keys are checked */
   change(sql: Transaction, random: Random, checked: boolean): Promise<number>
   /** Writes many rows. */
   load(sql: Transaction, random: Random, checked: boolean): Promise<number>

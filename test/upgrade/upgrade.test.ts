@@ -24,7 +24,7 @@ import { changeMapping, copyMapping, createNextRelease, platformChanges, writeCh
 
 const isLong = process.env.UPGRADE === 'long'
 const kinds = isLong ? (['plain', 'adopted', 'replicated'] as const) : (['plain'] as const)
-const next = { entry: createNextRelease() }
+const nextProgram = { entry: createNextRelease() }
 
 /** Starts a server for dumps, and creates the roles, which dumps do not contain. */
 async function startServerForDumps(settings: Record<string, string> = {}): Promise<FaultServer> {
@@ -35,7 +35,7 @@ async function startServerForDumps(settings: Record<string, string> = {}): Promi
 }
 
 const server = await startServerForDumps()
-const other = isLong ? await startServerForDumps({ wal_level: 'logical', synchronous_commit: 'on' }) : server
+const otherServer = isLong ? await startServerForDumps({ wal_level: 'logical', synchronous_commit: 'on' }) : server
 
 /** Restores a dump without owners, and gives the reading functions to the reader. */
 async function restore(on: FaultServer, database: string, statements: string): Promise<void> {
@@ -91,7 +91,7 @@ test.each(cases)('no request is refused and no change lost while $release is upg
 
   const database = `${kind}_${release.replaceAll(/\W/g, '_')}`
   await restore(server, database, statements)
-  const platform = kind === 'replicated' ? other : server
+  const platform = kind === 'replicated' ? otherServer : server
   const environment = {
     ...{ DATABASE_URL: server.url(database), DATABASE_POOL: '4', RATE_LIMIT_PER_MINUTE: '1000000' },
     ...(kind === 'replicated' && { PLATFORM_URL: platform.url(database) }),
@@ -137,8 +137,11 @@ test.each(cases)('no request is refused and no change lost while $release is upg
   })
   try {
     await load.succeed(100)
-    const { missing, made } = JSON.parse(await succeed(['migrate', '--check', '--json'], environment, next))
-    expect(JSON.parse(await succeed(['migrate', '--json'], environment, next))).toEqual({ applied: missing, made })
+    const { missing, made } = JSON.parse(await succeed(['migrate', '--check', '--json'], environment, nextProgram))
+    expect(JSON.parse(await succeed(['migrate', '--json'], environment, nextProgram))).toEqual({
+      applied: missing,
+      made,
+    })
     // The old service runs the steps, and the new service will send the events.
     const tenants = owners.map(({ tenantId }) => tenantId)
     const token = await createTestToken(pool, tenants)
@@ -146,7 +149,7 @@ test.each(cases)('no request is refused and no change lost while $release is upg
     // Simulates a return to the old service after the migration.
     await start(program)
     await load.succeed(100)
-    await start(next)
+    await start(nextProgram)
     await load.succeed(200)
     // Like a load balancer, the load stops using the old services before they stop.
     const former = services.splice(0, 2)
@@ -159,7 +162,7 @@ test.each(cases)('no request is refused and no change lost while $release is upg
       const select = `select from pg_attribute where attrelid = 'public.purchased_voucher'::regclass and attname = 'next_text'`
       await expect.poll(() => server.use(database, sql => sql.unsafe(select))).toHaveLength(1)
       changeMapping(mapping)
-      await succeed(['adopt', 'apply', mapping], environment, next)
+      await succeed(['adopt', 'apply', mapping], environment, nextProgram)
       await load.succeed(100)
     }
   } finally {
@@ -182,12 +185,12 @@ test.each(cases)('no request is refused and no change lost while $release is upg
   await until('all webhooks', async () => (await countWaiting(pool)) === 0, 30_000)
   expect(receiver.delivered().length).toBeGreaterThan(owners.length)
   expect(findReordered(receiver.delivered())).toEqual([])
-  const verify = async () => (await run(['verify'], environment, next)).code
+  const verify = async () => (await run(['verify'], environment, nextProgram)).code
   await expect.poll(verify, { timeout: 30_000 }).toBe(0)
 
   if (kind !== 'plain') return
   const fresh = `fresh_${database}`
   await server.use('postgres', sql => sql.unsafe(`create database ${fresh}`))
-  await succeed(['migrate'], { ...environment, DATABASE_URL: server.url(fresh) }, next)
+  await succeed(['migrate'], { ...environment, DATABASE_URL: server.url(fresh) }, nextProgram)
   expect(await readSchema(database)).toEqual(await readSchema(fresh))
 })

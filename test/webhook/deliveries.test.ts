@@ -112,7 +112,7 @@ test('each delivery respects the present rights of the token, and later rights d
   await until('the lists that it may read again', () => new Set(listsOf(received)).size === 3)
 })
 
-test('the rotation of a token gives the endpoint to its successor, whose revocation ends deliveries', async () => {
+test('after the rotation of a token, its successor has the endpoint, and revoking it ends deliveries', async () => {
   const { received, token, endpoint } = await connect()
   const successor = await rotateToken(pool, tester, token.id, { overlap: 0, expiresAt: 'inherit' })
   await build.voucher(tenant)

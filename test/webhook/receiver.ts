@@ -23,7 +23,7 @@ export interface Received {
   status: number | null
 }
 
-/** Answers a request. Returns the status that was sent, or null when no answer was sent. */
+/** Answers a request, and returns the status of the answer, or null when no answer was sent. */
 export type Respond = (
   event: Received,
   response: ServerResponse,
