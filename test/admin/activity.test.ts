@@ -54,14 +54,14 @@ test('shows the requests of a token by day, outcome and operation, as charts and
     )
   }))
 
-test('draws bars in proportion to the requests of the day, with stacked outcomes', () =>
+test('the height of a bar is proportional to the requests of its day, and outcomes are stacked in the bar', () =>
   onOneDay(async () => {
     const { id } = await build.token([])
     await use(id, dayAgo(0), 'ListTenants', 200, 60)
     await use(id, dayAgo(0), 'ListTenants', 403, 40)
     const plot = (await browser.get(`/admin/tokens/${id}`)).html.split('<svg class="plot"')[1] ?? ''
     const bars = plot.matchAll(/<rect fill="var\(--([\w-]+)\)" x="[\d.]+" width="\d+" y="([\d.]+)" height="([\d.]+)"/g)
-    // The plot is 150 high, for 100 requests, below a margin of 12.
+    // The plot is 150 high for 100 requests, and its top margin is 12.
     const shown = [...bars].map(([, color, y, height]) => [color, Number(y), Number(height)])
     expect(shown).toEqual([
       ['plot-first', 12 + 60, 90],

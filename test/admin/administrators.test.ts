@@ -23,7 +23,7 @@ const linkOn = (text: string) => /(\/admin\/setup\/[\w-]{43})/.exec(text)?.[1] ?
 
 const idOf = async (email: string) => (await listAdministrators(pool)).find(each => each.email === email)?.id
 
-test('the list shows administrators, their means of sign-in and invitations', async () => {
+test('the list shows administrators, how each of them signs in, and open invitations', async () => {
   await pool`insert into gateway.administrator (email, subject) values ('olga@example.com', 'https://id.example 7')`
   const page = await browser.get('/admin/administrators')
   const rows = rowsOf(page.html).map(cells => cells.join(' '))
@@ -33,7 +33,7 @@ test('the list shows administrators, their means of sign-in and invitations', as
 })
 
 describe('inviting', () => {
-  test('shows a link once, which lets the invited person sign in', async () => {
+  test('shows the invitation link once, and the link lets the invited person sign in', async () => {
     const made = await browser.submit('/admin/administrators', { email: 'Ann@example.com' })
     expect(made).toMatchObject({ status: 201, headers: { 'cache-control': 'private, no-store' } })
     const link = linkOn(made.text)
@@ -44,7 +44,7 @@ describe('inviting', () => {
     const password = 'a password of my own'
     const invited = createBrowser(client.app)
     expect((await invited.get(link)).text).toContain('ann@example.com')
-    // The link names the account: the e-mail of the form does not count.
+    // The link determines the account. The e-mail in the form is ignored.
     const fields = { email: 'eve@example.com', password, again: password }
     expect((await invited.submit(link, fields)).status).toBe(303)
     expect((await listAdministrators(pool)).map(({ email }) => email)).toEqual(['ann@example.com', root.email])
@@ -58,7 +58,7 @@ describe('inviting', () => {
     ])
   })
 
-  test('rejects an existing administrator, whose account the link would take over', async () => {
+  test('rejects the e-mail of an existing administrator, because the link would take over that account', async () => {
     await createAccount(database, 'ann@example.com')
     const text = expect.stringContaining('This is an administrator already.')
     const answer = await browser.submit('/admin/administrators', { email: 'ANN@example.com' })
@@ -67,7 +67,7 @@ describe('inviting', () => {
 })
 
 describe('an invitation', () => {
-  test('becomes invalid when its creator is removed, even when both happen at the same time', async () => {
+  test('is invalid after its creator is removed, even when it is created during the removal', async () => {
     const ann = await signIn(client, database, { email: 'ann@example.com' })
     const link = linkOn((await ann.submit('/admin/administrators', { email: 'back@example.com' })).text)
     const kept = linkOn((await browser.submit('/admin/administrators', { email: 'bob@example.com' })).text)
@@ -85,7 +85,7 @@ describe('an invitation', () => {
     expect((await browser.get('/admin/administrators')).text).not.toContain('back@example.com')
   })
 
-  test('can be withdrawn until it is used, with an audit entry', async () => {
+  test('can be withdrawn until it is used, and the withdrawal has an audit entry', async () => {
     const link = linkOn((await browser.submit('/admin/administrators', { email: 'ann@example.com' })).text)
     await inviteAdministrator(pool, tester, 'bob@example.com')
     expect((await browser.get('/admin/administrators')).text).toMatch(/bob@example\.com .{1,60}the command line/)
@@ -102,7 +102,7 @@ describe('an invitation', () => {
 })
 
 describe('removing', () => {
-  test('asks for confirmation, ends the sessions, and is audited', async () => {
+  test('asks for confirmation, ends the sessions of the removed account, and has an audit entry', async () => {
     const ann = await signIn(client, database, { email: 'ann@example.com' })
     const path = `/admin/administrators/${await idOf('ann@example.com')}/remove`
     expect((await browser.get(path)).text).toContain('Remove ann@example.com?')
@@ -116,13 +116,13 @@ describe('removing', () => {
     const [entry] = await pool`select actor, detail from gateway.audit_entry where action = 'administrator.remove'`
     expect(entry).toEqual({ actor: root.email, detail: { email: 'ann@example.com' } })
 
-    // An invitation restores the account.
+    // An invitation for the same e-mail restores the removed account.
     const made = await browser.submit('/admin/administrators', { email: 'ann@example.com' })
     const chosen = { password: 'a password of my own', again: 'a password of my own' }
     expect((await createBrowser(client.app).submit(linkOn(made.text), chosen)).status).toBe(303)
   })
 
-  test('rejects the signed-in administrator and the last one', async () => {
+  test('nobody can remove their own account or the last administrator', async () => {
     await createAccount(database, 'ann@example.com')
     const own = await idOf(root.email)
     const path = `/admin/administrators/${own}/remove`
@@ -133,7 +133,7 @@ describe('removing', () => {
     await expect(removeAdministrator(pool, tester, 'nobody@example.com')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  test('keeps one of two who remove each other at the same time', async () => {
+  test('when two administrators remove each other at the same time, one of them stays', async () => {
     await createAccount(database, 'ann@example.com')
     const removals = [root.email, 'ann@example.com'].map(email => () => removeAdministrator(pool, tester, email))
     const outcomes = await atOnce(database.platform, 'gateway.administrator', removals)

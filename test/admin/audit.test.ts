@@ -19,7 +19,7 @@ const anna: Actor = { name: 'anna@example.com', address: '203.0.113.5' }
 
 beforeEach(() => platform`truncate gateway.audit_entry`)
 
-/** Adds an entry, from the values of its columns. */
+/** Adds an audit entry. `columns` replaces the default values of its columns. */
 const put = (columns: Record<string, unknown> = {}) => platform`
   insert into gateway.audit_entry (at, actor, address, action, token_id, tenant_id, administrator_id, detail)
   select at, actor, address, action, token_id, tenant_id, administrator_id, detail
@@ -42,8 +42,8 @@ const entriesIn = (html: string) =>
     .slice(1)
     .map(([when = '', what = '', who = '', about = '', detail = '']) => ({ when, what, who, about, detail }))
 
-describe('the page shows', () => {
-  test('the actions on a token: who, when, from where, and what changed', async () => {
+describe('the audit page', () => {
+  test('shows who changed a token, when, from which address, and what changed', async () => {
     const [spa, hotel] = [await build.tenant({ name: 'Spa' }), await build.tenant({ name: 'Hotel' })]
     const { id } = await build.token([whole(spa)], {
       name: 'Till',
@@ -80,7 +80,7 @@ describe('the page shows', () => {
     expect((await browser.get('/admin/audit')).html).toContain(`href="/admin/tokens/${successor.id}"`)
   })
 
-  test('exports of personal data by a token', async () => {
+  test('shows which token exported personal data, from which tenant and address', async () => {
     const tenantId = await build.tenant({ name: 'Spa' })
     const { id, secret } = await build.token([tenantId], { name: 'Mailer' })
     const customer = await build.customer(tenantId)
@@ -93,7 +93,7 @@ describe('the page shows', () => {
     const who = `token ${id} (Mailer) from 127.0.0.1`
     expect(entry).toMatchObject({ what: 'Personal data exported', who, about })
     expect(entry?.detail).toContain('Records at first: 1')
-    // Another address, another operation and another hour have entries of their own.
+    // A read from another address, by another operation or in another hour gets a separate entry.
     await read('192.0.2.9')
     await read('127.0.0.1', `/${customer}`)
     await platform`update gateway.audit_entry set at = at - interval '61 minutes' where detail ->> 'operation' = 'list'`
@@ -102,7 +102,7 @@ describe('the page shows', () => {
     expect((await listExports(pool, id, 2)).map(({ records }) => records)).toEqual([8])
   })
 
-  test('every action by its label, and unknown details as they are stored', async () => {
+  test('shows the label of each action, and shows unknown details as they are stored', async () => {
     for (const action of Object.keys(auditActions)) await put({ action })
     await put({ action: 'of.tomorrow', detail: { colour: 'blue', size: { w: 1 }, tenants: 'odd', from: null } })
     const [unknown, ...known] = await entriesOn()
@@ -113,7 +113,7 @@ describe('the page shows', () => {
     }
   })
 
-  test('deleted records by their ids', async () => {
+  test('shows deleted tokens, tenants and administrators by their ids', async () => {
     await put({ token_id: 987654, tenant_id: 876543, administrator_id: 765432, detail: { tenants: [] } })
     const [entry] = await entriesOn()
     expect(entry?.about).toBe('Token 987654, deleted Tenant 876543, deleted Administrator 765432, deleted')
@@ -121,7 +121,7 @@ describe('the page shows', () => {
     expect((await entriesOn())[0]?.detail).toBe('Tenants: a deleted tenant (876543)')
   })
 
-  test('the first of thousands of tenants, with the others folded', async () => {
+  test('shows the first of thousands of tenants, and hides the others until a click', async () => {
     const made = await platform<{ id: number }[]>`
       insert into tenant (name) select 'Branch ' || number from generate_series(1, 5000) number returning id`
     const { id } = await build.token(made.map(tenant => tenant.id))
@@ -130,7 +130,7 @@ describe('the page shows', () => {
     const statements = await capture(pool, async () => {
       html = (await browser.get('/admin/audit')).html
     })
-    // The names of all tenants come from one statement.
+    // One statement reads the names of all tenants.
     expect(namesOf(statements)).toEqual(['audit.list', 'session.find', 'tenant.find_many'])
     const [edited, created] = entriesIn(html)
     expect(created?.detail).toMatch(/Branch 20 \(\d+\) and 4,980 more Branch 21 \(\d+\), /)
@@ -139,7 +139,7 @@ describe('the page shows', () => {
 })
 
 describe('filters', () => {
-  test('select by actor, action, token, tenant and day, one at a time and together', async () => {
+  test('actor, action, token, tenant and day filter the entries, alone and in combination', async () => {
     const granted = [{ tenantId: 31, withDescendants: false }]
     await put({ actor: 'Anna@example.com', action: 'token.create', token_id: 11, at: '2026-01-01T00:00:00Z' })
     await put({ actor: 'bob@example.com', token_id: 11, at: '2026-01-02T23:59:59.999999Z' })
@@ -159,7 +159,7 @@ describe('filters', () => {
     expect(await whoIn('actor=&action=&token=&tenant=&from=&to=')).toHaveLength(6)
   })
 
-  test('with errors keep their values and show the error at each field', async () => {
+  test('invalid filters keep their values, and each invalid field shows its error', async () => {
     await put({ actor: 'shown@example.com' })
     const query = 'action=steal&token=0x1&tenant=-4&from=2026-02-30&to=soon'
     const { status, html } = await browser.get(`/admin/audit?${query}`)
@@ -176,7 +176,7 @@ describe('filters', () => {
   })
 })
 
-test('pages cover all entries once, by time and not by id, forwards and backwards, while entries are added', async () => {
+test('pages in both directions show each entry once, ordered by time, even while entries are added', async () => {
   await platform`
     insert into gateway.audit_entry (at, actor, action)
     select timestamptz '2026-03-01' + make_interval(mins => number * 37 % 160 / 2), 'page ' || number * 37 % 160,
@@ -187,7 +187,11 @@ test('pages cover all entries once, by time and not by id, forwards and backward
   const expected = entries.map(({ actor }) => actor)
   expect((await readCsv('?action=token.revoke')).map(({ actor }) => actor)).toEqual(expected)
 
-  /** Follows the links from a page on. @returns who is on each page, and the address of the last one */
+  /**
+   * Loads a page and then each page that its link leads to.
+   *
+   * @returns the actors on each page, and the address of the last page
+   */
   async function follow(first: string | undefined, rel: 'prev' | 'next', visited = async () => {}) {
     const pages: string[][] = []
     let last = ''
@@ -208,14 +212,14 @@ test('pages cover all entries once, by time and not by id, forwards and backward
   expect(forward.pages.map(page => page.length)).toEqual([50, 50, 28])
   expect(forward.pages.flat()).toEqual(expected)
   const back = await follow(forward.last, 'prev')
-  // Three entries were added: too few for a page, so the newest page is shown whole.
+  // Only three entries were added. Three entries do not fill a page, so the service shows the first page in full.
   expect(back.pages.at(-1)?.slice(0, 4)).toEqual(['late 3', 'late 2', 'late 1', expected[0]])
   expect(back.pages.slice(0, -1)).toEqual(forward.pages.toReversed())
   expect((await entriesOn('/admin/audit?before=x'))[0]?.who).toBe('late 3')
 })
 
 describe('the CSV', () => {
-  test('contains all entries that match the filters, and its export is audited', async () => {
+  test('contains all entries that match the filters, and the download has an audit entry', async () => {
     const tenantId = await build.tenant({ name: 'Spa, "Ltd"\nNorth' })
     const { id } = await build.token([tenantId], { name: 'Zürich;=1+2' })
     const detail = { records: 3, note: 'a "b", c' }
@@ -228,7 +232,7 @@ describe('the CSV', () => {
       'content-disposition': expect.stringMatching(/^attachment; filename="audit-\d{4}-\d\d-\d\d.csv"$/),
       'cache-control': expect.stringContaining('no-store'),
     })
-    // A program that splits lines at semicolons finds no cell that begins with a formula.
+    // When a spreadsheet splits lines at semicolons, no cell begins with a formula either.
     expect(html).toContain('"Zürich;=1+2",')
     const [exported, created, revoked] = parse<Record<string, string>>(html, { columns: true })
     expect(exported).toMatchObject({ token_id: `${id}`, token_name: 'Zürich;=1+2', tenant_name: 'Spa, "Ltd"\nNorth' })
@@ -255,7 +259,7 @@ describe('the CSV', () => {
     }
   })
 
-  test('contains each of many entries once, and is read in batches, without an open transaction', async () => {
+  test('contains each entry once, and the service reads the entries in batches without an open transaction', async () => {
     const count = 10_000
     await platform`
       insert into gateway.audit_entry (actor, action, token_id)
@@ -266,7 +270,7 @@ describe('the CSV', () => {
 
     const entries = await exportAudit(pool, anna, { action: 'token.edit' })
     expect((await entries.next()).value).toMatchObject({ actor: `many ${count}` })
-    // It would wait for a statement or a transaction that is under way.
+    // `truncate` would wait if the export still had a statement or a transaction open.
     await platform`truncate gateway.audit_entry`
     let more = 0
     for await (const _ of entries) more += 1
@@ -274,7 +278,7 @@ describe('the CSV', () => {
   })
 })
 
-test('the service can add audit entries, but not change them', async () => {
+test('the service can add audit entries, but cannot change or delete them', async () => {
   await put()
   for (const change of [
     ...["update gateway.audit_entry set actor = 'x'", 'delete from gateway.audit_entry'],

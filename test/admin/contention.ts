@@ -2,11 +2,11 @@ import type { Pool } from '../../src/db/sql.ts'
 import { untilLockWaits } from '../support/locks.ts'
 
 /**
- * Makes several actions run at the same time: locks the rows of a table until all actions wait for them. Each action
- * starts when the one before waits, so that they continue in this order.
+ * Makes several actions run at the same time: locks the rows of a table until all actions wait for the lock. Each
+ * action starts when the previous action waits, so PostgreSQL continues the actions in this order.
  *
- * @param platform a pool that the actions do not use
- * @returns the outcome of each
+ * @param platform a pool from which the actions take no connection
+ * @returns the outcome of each action
  */
 export async function atOnce<Result>(
   platform: Pool,
@@ -18,7 +18,7 @@ export async function atOnce<Result>(
     await sql`select from ${sql(table)} for update`
     for (const act of acts) {
       const acting = act()
-      // The outcomes contain the errors.
+      // Without a handler, an early rejection would end the process. `allSettled` returns the errors.
       acting.catch(() => {})
       under.push(acting)
       await untilLockWaits(platform, under.length)

@@ -21,7 +21,7 @@ const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain })
 const mill = await build.tenant({ name: 'The Old Mill' })
 await projected(pool)
 
-/** Opens the dashboard; returns the answer and the token that it hands over. */
+/** Opens the dashboard as an administrator. Returns the answer and the token in the answer. */
 async function open(fields: Fields = {}, by: Browser = browser) {
   const page = await by.submit(action, fields, { action })
   expect(page.status, page.text).toBe(201)
@@ -34,7 +34,7 @@ const countTokens = async () => (await listTokens(pool, { limit: 100 })).rows.le
 const tenantsOf = async (secret: string) =>
   (await client.rest(secret, '/tenants')).body.data.map((tenant: { tenant_id: number }) => tenant.tenant_id).sort()
 
-test('a token is made for 8 hours that reads vouchers of all tenants, and personal data only with the figures of marketing', async () => {
+test('the new token is valid for 8 hours and reads vouchers of all tenants, but personal data only when marketing is chosen', async () => {
   const { token, secret } = await open()
   const [name, permissions] = [`Dashboard of ${root.email}`, ['view_vouchers', 'view_orders']]
   expect(token).toMatchObject({ name, createdBy: root.email, permissions, rateLimit: 1200 })
@@ -50,7 +50,7 @@ test('a token is made for 8 hours that reads vouchers of all tenants, and person
   expect((await client.rest(marketing.secret, `/tenants/${mill}/customers/marketing-signups`)).status).toBe(200)
 })
 
-test('with tenants that are chosen it reads those only', async () => {
+test('when tenants are chosen, the token reads only these tenants', async () => {
   const form = await browser.submit(action, { do: `add:${shop}` }, { action })
   expect(form.status).toBe(200)
   expect(form.text).toContain('Chosen tenants: 1')
@@ -61,7 +61,7 @@ test('with tenants that are chosen it reads those only', async () => {
   expect(unknown.text).toContain('No such tenant: 999999.')
 })
 
-test('a form creates one token, even after a refusal or when it is sent twice, and the page then says so', async () => {
+test('a form creates one token, even when the form is rejected first or sent twice, and the page says so', async () => {
   const form = (await browser.load(action, {}, action)).fields
   const before = await countTokens()
   const { html } = await browser.post(action, new URLSearchParams([...form, ['tenant', '999999']]))
@@ -74,13 +74,13 @@ test('a form creates one token, even after a refusal or when it is sent twice, a
   expect((await browser.get(action)).text).toContain('This form has already opened the dashboard.')
 })
 
-describe('the token ends with the session in which it was made, at every instance within a second,', async () => {
+describe('every instance rejects the token within a second after the session of its creator ends', async () => {
   const instances = [client, await createApp(database)]
   const email = 'viewer@example.com'
   const sessionOf = (id: number) => sql`id_hash = (select session_hash from gateway.token where id = ${id})`
   const { platform: sql } = database
 
-  /** Each ends the session of the administrator who has opened the dashboard. */
+  /** Each function ends the session of the administrator who opened the dashboard. */
   const ends: Record<string, (viewer: Browser, tokenId: number) => Promise<unknown>> = {
     'at the sign-out': viewer => viewer.submit('/admin/account', {}, { action: '/admin/logout' }),
     'when the session was not used for an hour': (_viewer, id) =>
@@ -106,7 +106,7 @@ describe('the token ends with the session in which it was made, at every instanc
     expect(expired.rows.map(({ id }) => id)).toContain(token.id)
   })
 
-  test('and its use is use of the session', async () => {
+  test('requests with the token keep the session of its creator alive', async () => {
     const viewer = await signIn(client, database, { email })
     const { secret, token } = await open({}, viewer)
     const idle = () => sql<{ long: boolean }[]>`

@@ -1,4 +1,4 @@
-/** The sign-in of the demo: it exists in the demo only, and for browsers on its own machine only. */
+/** The one-click sign-in exists only in the demo, and only for browsers on the same machine. */
 import { expect, test } from 'vitest'
 import { removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { createApp } from '../support/app.ts'
@@ -12,7 +12,7 @@ const { app: demo } = await createApp({ ...database, demoToken: 'vgw_demo' })
 const path = '/admin/login/demo'
 const origin = 'https://gateway.example.com'
 
-test('one button signs in, and leads to the page that was requested', async () => {
+test('one button signs in, and then shows the requested page', async () => {
   const browser = createBrowser(demo)
   const login = await browser.get('/admin/login?next=/admin/audit')
   expect(login.text).toContain('Sign in to the demo')
@@ -25,7 +25,7 @@ test('one button signs in, and leads to the page that was requested', async () =
   expect(entry).toEqual({ actor: 'demo@example.com', detail: { means: 'demo' } })
 })
 
-test('it needs the form of the page, sent from the page', async () => {
+test('the sign-in is rejected without the CSRF token of the page, or from another origin', async () => {
   const browser = createBrowser(demo)
   expect(await browser.post(path, {})).toMatchObject({ status: 403 })
   const headers = { origin: 'http://localhost:9999' }
@@ -33,7 +33,7 @@ test('it needs the form of the page, sent from the page', async () => {
   expect(await browser.get('/admin/tokens')).toMatchObject({ status: 303 })
 })
 
-test('an administrator of the demo cannot sign in after the removal', async () => {
+test('an administrator of the demo cannot sign in after being removed', async () => {
   expect(await createBrowser(demo).submit('/admin/login', {}, { action: path })).toMatchObject({ status: 303 })
   await createAccount(database)
   await removeAdministrator(database.pool, tester, 'demo@example.com')
@@ -44,7 +44,7 @@ test('an administrator of the demo cannot sign in after the removal', async () =
 test.each([
   ['outside the demo', null, 'http://localhost:8080', {}],
   ['with a PUBLIC_URL, which others can reach,', 'vgw_demo', origin, { PUBLIC_URL: origin }],
-])('%s there is neither the button nor its path, nor the token', async (_, demoToken, origin, environment) => {
+])('%s the page has no button and no token, and the path of the button is unknown', async (_, demoToken, origin, environment) => {
   const { app } = await createApp({ ...database, demoToken }, environment)
   const browser = createBrowser(app, { origin })
   expect((await browser.get('/admin/login')).text).not.toContain('demo')

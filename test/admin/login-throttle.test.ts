@@ -7,7 +7,7 @@ const { pool, platform } = await createDatabase()
 beforeEach(() => platform`truncate gateway.audit_entry, gateway.rate_window`)
 
 let names = 0
-/** @returns whether an attempt with a wrong password, for an account that no other test uses, was accepted */
+/** @returns true when the throttle accepted an attempt with a wrong password for a new account */
 async function isAccepted(attempts: ReturnType<typeof createLoginThrottle>, address: string): Promise<boolean> {
   const attempt = attempts.signIn({ name: `guess${++names}@example.com`, address }, async () => null)
   return (await Promise.allSettled([attempt]))[0].status === 'fulfilled'
@@ -20,14 +20,14 @@ test.each([
   ['fe80::1%eth0', 'fe80::2', 'fe80:0:0:1::1'],
   ['1:2:3:4:5:6:7:8', '1:2:3:4::', '1:2:3:5:5:6:7:8'],
   ['127.9.9.9', '127.9.9.9', '127.9.9.8'],
-])('twenty wrong attempts are allowed from an address, of IPv6 from its /64: %s is %s, and not %s', async (one, neighbour, other) => {
+])('an address (IPv6: its /64) may send 20 wrong attempts: %s counts as %s, and not as %s', async (one, neighbour, other) => {
   const attempts = createLoginThrottle(pool)
   for (let attempt = 0; attempt < 20; attempt++) expect(await isAccepted(attempts, one)).toBe(true)
   expect(await isAccepted(attempts, neighbour)).toBe(false)
   expect(await isAccepted(attempts, other)).toBe(true)
 })
 
-test('counts the attempts at all instances together', async () => {
+test('the limit counts the attempts at all instances together', async () => {
   const instances = [createLoginThrottle(pool), createLoginThrottle(pool)]
   const attempts = Array.from({ length: 30 }, (_, n) => {
     const actor = { name: 'bob@example.com', address: `198.51.100.${n}` }
@@ -37,7 +37,7 @@ test('counts the attempts at all instances together', async () => {
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
 })
 
-test('records a hundred failed attempts in a window, and then one entry for all further ones', async () => {
+test('the audit gets one entry per failed attempt up to 100 per window, and then one entry for all further attempts', async () => {
   const attempts = createLoginThrottle(pool)
   for (let attempt = 0; attempt < 110; attempt++) await isAccepted(attempts, `192.0.2.${attempt}`)
   await attempts.recordFailure({ name: 'x@example.com', address: null }, 'openid: stranger')
@@ -49,7 +49,7 @@ test('records a hundred failed attempts in a window, and then one entry for all 
   ])
 })
 
-test('refunds an attempt whose password was not checked', async () => {
+test('an attempt does not count when its password was not checked', async () => {
   const attempts = createLoginThrottle(pool)
   const actor = { name: 'ann@example.com', address: '192.0.2.9' }
   const busy = async () => {

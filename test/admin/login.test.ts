@@ -9,11 +9,11 @@ import { createAccount, createBrowser, root, signIn } from './support.ts'
 const { database, client } = await startService()
 await createAccount(database)
 
-/** A browser from an address of its own, so that tests do not spend each other's attempts. */
+/** Returns a browser with a new address, so that each test has its own number of sign-in attempts. */
 let addresses = 0
 const stranger = (app = client.app) => createBrowser(app, { address: `127.1.0.${++addresses}` })
 
-/** The entries of the audit about signing in, newest first. */
+/** Reads the audit entries about sign-ins, newest first. */
 const audited = (actor: string) => database.pool<{ action: string; detail: { reason?: string }; address: string }[]>`
   select action, detail, address from gateway.audit_entry where actor = ${actor} order by id desc`
 
@@ -30,7 +30,7 @@ describe('the sign-in', () => {
     expect(await browser.get('/admin/login')).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 
-  test('redirects to the first page instead of other sites, and of paths of more than 2,000 characters', async () => {
+  test('redirects to the first page when `next` is another site, or a path of more than 2,000 characters', async () => {
     const longest = `/admin/audit?actor=${'a'.repeat(1_981)}`
     const signIn = async (next: string) =>
       (await stranger().submit('/admin/login', { email: root.email, password: root.password, next })).location
@@ -44,9 +44,9 @@ describe('the sign-in', () => {
     }
   })
 
-  test('compares a password in either normal form, and none of more than 2,000 units', async () => {
+  test('accepts a password in either Unicode normal form, and rejects one of more than 2,000 UTF-16 units', async () => {
     const composed = '\u1eaf'.repeat(200)
-    // Its normal form is 18 times as long.
+    // The NFKC form of this character is 18 times as long.
     const ligatures = '\ufdfa'.repeat(150)
     const email = (name: string) => `${name}@example.com`
     await createAdministrator(database.pool, tester, email('composed'), composed)
@@ -72,7 +72,7 @@ describe('the sign-in', () => {
       expect((await stranger().submit('/admin/login', { email: 'a'.repeat(length) })).status).toBe(status)
   })
 
-  test('gives one answer, after the same work, to a wrong password, an unknown e-mail and a text that is no e-mail', async () => {
+  test('gives the same answer after the same work for a wrong password, an unknown e-mail and a text that is no e-mail', async () => {
     const tries = [
       { email: root.email, password: 'not this one, surely' },
       { email: 'nobody@example.com', password: root.password },
@@ -90,7 +90,7 @@ describe('the sign-in', () => {
     expect(new Set(said).size).toBe(1)
     expect(said[0]).toContain('The e-mail or the password is wrong.')
     expect((await audited('nobody@example.com'))[0]).toMatchObject({ action: 'administrator.sign_in_refused' })
-    // Text in the wrong field may be a password.
+    // The audit does not store a text that is no e-mail, because the text may be a password.
     expect(await audited('no e-mail at all')).toEqual([])
 
     const began = performance.now()
@@ -100,7 +100,7 @@ describe('the sign-in', () => {
 })
 
 describe('the limits', () => {
-  test('allow five wrong attempts for an account from all addresses, then not even the right password', async () => {
+  test('allow five wrong attempts per account from all addresses, and then reject even the right password', async () => {
     const app = await createApp(database)
     const fields = { email: 'limited@example.com', password: 'wrong wrong wrong' }
     await createAccount(database, fields.email)
@@ -110,14 +110,14 @@ describe('the limits', () => {
     const rejected = await stranger(app.app).submit('/admin/login', { ...fields, password: root.password })
     expect(rejected).toMatchObject({ status: 429, text: expect.stringContaining('Try again in 15 minutes.') })
     expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(800)
-    // Each wrong attempt is recorded, and the first over the limit.
+    // The audit records each wrong attempt, and the first attempt over the limit.
     const entries = await audited(fields.email)
     expect(entries.map(entry => entry.detail.reason)).toEqual(['too many attempts', ...Array(5).fill('wrong password')])
     const others = await stranger(app.app).submit('/admin/login', { email: root.email, password: root.password })
     expect(others.status).toBe(303)
   })
 
-  test('are reset for the account by a right password', async () => {
+  test('are reset for an account when its right password is entered', async () => {
     const app = await createApp(database)
     const [wrong, right] = ['wrong wrong wrong', root.password]
     for (const password of [wrong, wrong, wrong, wrong, right, wrong, wrong, wrong, wrong, right]) {
@@ -127,7 +127,7 @@ describe('the limits', () => {
   })
 })
 
-test('a flood of sign-ins is answered 503 beyond the limit of concurrent checks', async () => {
+test('sign-ins beyond the limit of concurrent password checks get 503', async () => {
   const app = await createApp(database)
   const forms = Array.from({ length: 40 }, async (_, index) => {
     const browser = stranger(app.app)
@@ -137,11 +137,12 @@ test('a flood of sign-ins is answered 503 beyond the limit of concurrent checks'
   const answers = await Promise.all((await Promise.all(forms)).map(send => send()))
   const away = answers.filter(({ status }) => status === 503)
   expect(answers.filter(({ status }) => status === 422)).toHaveLength(40 - away.length)
-  // On a slow machine some of the checks reach the deadline, which is 503 too.
+  // On a slow machine some checks reach the deadline, which gives 503 too.
   const refused = away.filter(({ text }) => text.includes('Too many passwords are being checked. Try again in a few'))
   expect(refused.length).toBeGreaterThan(0)
   expect(refused[0]?.headers['retry-after']).toBe('5')
-  // Checks whose requests reached the deadline go on, and would delay the sign-ins of the next tests.
+  // A check continues after the deadline of its request. Without this wait, it would delay the sign-ins of the next
+  // tests.
   await hashPassword(root.password)
 })
 

@@ -34,13 +34,13 @@ beforeEach(async () => {
 
 afterEach(provider.answerAsUsual)
 
-/** A browser at an address of its own, so that tests do not spend each other's attempts. */
+/** Returns a browser with a new address, so that each test has its own number of sign-in attempts. */
 let addresses = 0
 const open = (client = byDomain) =>
   createBrowser(client.app, { origin, address: `10.1.${++addresses >> 8}.${addresses & 255}` })
 const ann: Person = { sub: 'ann-1', email: 'Ann@Example.com', email_verified: true }
 
-/** Goes to the provider and comes back, as far as the callback. */
+/** Signs in at the provider. Returns the path and query of the callback, which the browser has not requested yet. */
 async function journey(browser: Browser, person: Person | null, path = '/admin/login/openid') {
   const gone = await browser.get(path)
   expect(gone.status).toBe(303)
@@ -57,7 +57,7 @@ function forge({ jar }: Browser, changes: object): void {
 const enter = async (browser: Browser, person: Person | null) => browser.get(await journey(browser, person))
 const people = async () => (await listAdministrators(pool)).map(({ email, hasOpenId }) => ({ email, hasOpenId }))
 
-/** Yields an answer of 100 MB. */
+/** Yields the chunks of an answer of 100 MB. */
 function* endless(onChunk: () => void) {
   for (let chunk = 0; chunk < 100; chunk++) {
     onChunk()
@@ -69,7 +69,7 @@ const failures = () => pool<{ actor: string; reason: string }[]>`
   select actor, detail ->> 'reason' as reason from gateway.audit_entry
   where action = 'administrator.sign_in_refused' order by id desc`
 
-test('the redirect to the provider is a link where a provider is configured, and keeps its state in a cookie', async () => {
+test('the sign-in page links to a configured provider, and the redirect stores its state in a cookie', async () => {
   const browser = open()
   const login = await browser.get('/admin/login?next=%2Fadmin%2Faudit')
   expect(login.html).toContain('href="/admin/login/openid?next=%2Fadmin%2Faudit"')
@@ -153,17 +153,17 @@ describe('a person who returns', () => {
     expect(neither.text).toContain('the claim email is missing, and the claim groups is missing.')
   })
 
-  test('is bound once to the account of the e-mail, and no other person is', async () => {
+  test('is bound to the account with the same e-mail, and no other person can then be bound to that account', async () => {
     await createAccount(database, 'ann@example.com')
     expect((await enter(open(), ann)).status).toBe(200)
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
-    // The binding is a new means of sign-in: it is audited.
+    // The binding adds a way to sign in to the account, so the audit has an entry.
     const bound = () => pool`select actor, detail from gateway.audit_entry where action = 'administrator.bind'`
     const detail = { email: 'ann@example.com', subject: `${provider.issuer} ann-1` }
     expect(await bound()).toEqual([{ actor: 'ann@example.com', detail }])
     expect((await enter(open(), ann)).status).toBe(200)
     expect(await bound()).toHaveLength(1)
-    // From then on the subject identifies the person, when the e-mail changes too.
+    // After the binding, the subject identifies the person, even when the e-mail changes.
     expect((await enter(open(), { ...ann, email: 'ann.new@example.org' })).status).toBe(200)
     expect(await people()).toHaveLength(1)
     const text = expect.stringContaining('belongs to another person')
@@ -171,7 +171,7 @@ describe('a person who returns', () => {
     expect((await failures())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
   })
 
-  test('is rejected after the removal of the account, by subject, e-mail and group', async () => {
+  test('is rejected by subject, e-mail and group after the removal of the account', async () => {
     const [bob, eve] = [
       { ...ann, sub: 'bob', email: 'bob@example.com' },
       { sub: 'eve', groups: 'gateway-admins' },
@@ -201,7 +201,7 @@ describe('a person who returns', () => {
       { email: 'ann@example.com', hasOpenId: false },
       { email: 'eve%401@127.0.0.1.invalid', hasOpenId: true },
     ])
-    // The account of the e-mail is still there for the person whose e-mail is verified.
+    // A person with the same e-mail, verified, can still sign in to the account.
     expect((await enter(open(byGroup), { ...ann, groups: 'gateway-admins' })).status).toBe(200)
     expect(await people()).toContainEqual({ email: 'ann@example.com', hasOpenId: true })
   })
@@ -223,7 +223,7 @@ test('a person who is removed during the sign-in is rejected', async () => {
   expect(sessions).toHaveLength(0)
 })
 
-test('a failed callback counts as a wrong attempt of its address, and a sign-in does not', async () => {
+test('a failed callback counts as a wrong attempt of its address, and a successful sign-in does not count', async () => {
   const address = '10.7.7.7'
   const throttle = createLoginThrottle(pool)
   for (let attempt = 1; attempt < 20; attempt++) {
@@ -238,7 +238,7 @@ test('a failed callback counts as a wrong attempt of its address, and a sign-in 
 })
 
 describe('a callback is rejected', () => {
-  test('from another browser, when repeated, with another state, or with an error of the provider', async () => {
+  test('when it comes from another browser, comes twice, has another state, or has an error of the provider', async () => {
     const browser = open()
     const path = await journey(browser, ann)
     const text = expect.stringContaining('was started in another browser')
@@ -258,7 +258,7 @@ describe('a callback is rejected', () => {
     expect(await people()).toHaveLength(1)
   })
 
-  test('without the state, the nonce or the verifier', async () => {
+  test('when it lacks the state, the nonce or the verifier', async () => {
     for (const name of ['state', 'nonce', 'verifier']) {
       const browser = open()
       const path = await journey(browser, ann)
@@ -275,7 +275,7 @@ describe('the ID token', async () => {
   const other = createSigningKey(provider.key.publicJwk.kid)
   const now = () => Math.floor(Date.now() / 1000)
 
-  /** Makes the provider answer with an ID token that is built from its original one. */
+  /** Makes the provider answer with an ID token that `change` returns for the original token. */
   const answerWith = (change: (token: ReturnType<typeof readJwt>, text: string) => string) =>
     provider.answer('/token', body => {
       const text = String(body.id_token)
@@ -330,18 +330,21 @@ describe('the ID token', async () => {
     expect((await browser.get(path)).status).toBe(200)
   })
 
-  test('is accepted after the provider rotates its key, and rejected when the former key signed it', async () => {
+  test('is accepted when the new key of the provider signed it, and rejected when the former key did', async () => {
     expect((await enter(open(), ann)).status).toBe(200)
     const next = createSigningKey('next')
     provider.answer('/jwks', () => ({ keys: [next.publicJwk] }))
     answerWith(withHeader({ kid: 'next' }, next.privateKey))
     expect((await enter(open(), ann)).status).toBe(200)
-    // The provider still signs with its first key.
+    // The provider still signs with its former key, which it no longer publishes.
     answerWith((_, text) => text)
     expect((await enter(open(), ann)).status).toBe(403)
   })
 
-  test.each(['', '/'])('is accepted when OIDC_ISSUER ends with "%s", and the issuer with the other', async end => {
+  test.each([
+    '',
+    '/',
+  ])('is accepted when OIDC_ISSUER ends with "%s" and its issuer differs only in the slash at the end', async end => {
     const configured = `${provider.issuer}/of/shop${end}`
     const issuer = `${provider.issuer}/of/shop${end ? '' : '/'}`
     const client = await createApp(database, { ...environment, OIDC_ISSUER: configured, OIDC_DOMAINS: 'example.com' })
@@ -352,7 +355,7 @@ describe('the ID token', async () => {
     expect((await browser.get(back)).status).toBe(200)
   })
 
-  test('that leaves groups out because there are too many is rejected, with what to do', async () => {
+  test('is rejected with a remedy when it leaves groups out because there are too many', async () => {
     const browser = open(byGroup)
     const path = await journey(browser, ann)
     answerWith(withClaims(() => ({ _claim_names: { groups: 'src1' } })))
@@ -366,7 +369,7 @@ describe('the ID token', async () => {
     [byGroup, { groups: 'gateway-admins' }, [403, 502], 200],
     [byGroup, {}, [401, 403], 403],
     [byGroup, {}, [429, 502], 503],
-  ])('suffices when the provider refuses user info; what is missing otherwise is named: %#', async (client, idToken, answers, status) => {
+  ])('suffices when the provider refuses user info, or else the error names the missing claim: %#', async (client, idToken, answers, status) => {
     for (const answer of answers) {
       provider.answer('/me', () => answer)
       const page = await enter(open(client), { sub: `ann-${status}`, idToken })
@@ -410,7 +413,7 @@ describe('the ID token', async () => {
     ['/token', 500],
     ['/jwks', 500],
     ['/me', 403],
-  ])('answers 503 when the answer of %s is an error, and reads little of one that does not end', async (path, status) => {
+  ])('the service answers 503 when %s gives an error, and reads little of an answer that does not end', async (path, status) => {
     const browser = open()
     const back = await journey(browser, ann)
     provider.answer(path, () => 'Bad gateway')
@@ -442,7 +445,7 @@ test.each<[ReturnType<typeof failureKindOf>, Error[]]>([
   expect(failures.map(failureKindOf)).toEqual(failures.map(() => kind))
 })
 
-test('the requested page is validated again at the callback', async () => {
+test('the callback validates the requested page again', async () => {
   const browser = open()
   const path = await journey(browser, ann)
   forge(browser, { next: 'https://evil.example/admin/tokens' })

@@ -4,14 +4,14 @@ import Provider from 'oidc-provider'
 import { afterFile } from '../support/cleanups.ts'
 import { listen } from '../support/free-port.ts'
 
-/** The persons that the provider knows, with their claims. */
+/** The claims of a person who can sign in at the provider. */
 export type Person = {
   sub: string
   email?: string
   email_verified?: unknown
   xms_edov?: unknown
   groups?: unknown
-  /** The claims of the ID token without `sub`; the others are user info. */
+  /** The claims of the ID token except `sub`. All other claims are sent as user info. */
   idToken?: { email?: string; email_verified?: boolean; xms_edov?: boolean; groups?: string }
 }
 
@@ -19,7 +19,7 @@ interface ClaimsContext {
   oidc: { client: { clientId: string }; session: { accountId: string } }
 }
 
-/** A key that signs ID tokens, and its public half as the provider publishes it. */
+/** Creates a key that signs ID tokens. Returns the private key, and the public key as the provider publishes it. */
 export function createSigningKey(kid: string) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const jwkOf = (key: KeyObject) => ({ ...key.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' })
@@ -28,7 +28,10 @@ export function createSigningKey(kid: string) {
 
 type Json = Record<string, unknown>
 
-/** A real OpenID provider on a loopback port, which signs in the person that is set as its visitor without a prompt. */
+/**
+ * Starts a real OpenID provider on a loopback port. The provider signs in the person of the last `visit` without a
+ * prompt.
+ */
 export async function startProvider(redirectUris: string[]) {
   const people = new Map<string, Person>()
   let visitor: Person | null = null
@@ -37,7 +40,7 @@ export async function startProvider(redirectUris: string[]) {
   const known = () => visitor
 
   const server = createServer((request, response) => {
-    // The path of an issuer of several.
+    // One provider can serve several issuers, each below its own path.
     request.url = request.url?.replace(/^\/of\/shop\//, '/')
     if (!request.url?.startsWith('/interaction/')) return provider.callback()(request, response)
     const person = known()
@@ -90,10 +93,11 @@ export async function startProvider(redirectUris: string[]) {
     key,
 
     /**
-     * Changes what the provider answers until `answerAsUsual`.
+     * Replaces the answers of a path until `answerAsUsual` is called.
      *
      * @param path `/token`, `/me`, `/jwks` or `/.well-known/openid-configuration`
-     * @param change the body to answer with, perhaps a stream; a text is sent as the body of a 502, a number is a status
+     * @param change returns the new body, or a stream; a text is sent as the body of a 502, and a number is sent as a
+     *   status
      */
     answer(path: string, change: (body: Json) => unknown) {
       changes.set(path, change)
@@ -102,7 +106,10 @@ export async function startProvider(redirectUris: string[]) {
 
     environment: { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'gateway', OIDC_CLIENT_SECRET: 'a-secret-of-the-client' },
 
-    /** Follows the service's redirect, signs in as the person (null: declines), and returns the URL of the callback. */
+    /**
+     * Follows the redirect of the service, signs in as the person (null: declines), and returns the URL of the
+     * callback.
+     */
     async visit(url: string, person: Person | null): Promise<string> {
       visitor = person
       if (person) people.set(person.sub, person)

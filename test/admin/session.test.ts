@@ -16,7 +16,7 @@ const https = await createApp(database, { PUBLIC_URL: ours })
 
 const rows = async () => (await pool<{ count: number }[]>`select count(*) from gateway.session`)[0]?.count ?? 0
 
-/** The id of a browser's session, whose hash is stored. */
+/** Reads the session id from the cookie of a browser. The database stores only the hash of the id. */
 const idOf = ({ jar }: Browser) => decodeURIComponent(jar.get('vgw-session') ?? '').split('.')[0] ?? ''
 const hashOf = (browser: Browser) => createHash('sha256').update(idOf(browser)).digest()
 
@@ -28,7 +28,7 @@ async function storedOf(browser: Browser) {
 }
 
 describe('a session', () => {
-  test('exists only after a sign-in, and only its hash is stored', async () => {
+  test('exists only after a sign-in, and the database stores only the hash of its id', async () => {
     const before = await rows()
     const stranger = createBrowser(client.app)
     for (const path of ['login', 'tokens', 'nowhere']) await stranger.get(`/admin/${path}`)
@@ -39,12 +39,13 @@ describe('a session', () => {
     expect((await storedOf(browser)).data).not.toContain(idOf(browser))
   })
 
-  test('gets a new id at the sign-in, and the old id is invalid (session fixation)', async () => {
+  test('gets a new id at the sign-in, and the old id becomes invalid (session fixation)', async () => {
     const attacker = await signIn(client, database, { email: 'attacker@example.com' })
     const planted = attacker.jar.get('vgw-session') ?? ''
     const victim = createBrowser(client.app)
     victim.jar.set('vgw-session', planted)
-    // The sign-in page redirects a signed-in administrator: the form is posted as the script of an attacker would post it.
+    // The sign-in page redirects a signed-in administrator, so the form of another page is posted, as an attacker would
+    // do.
     const { fields } = await attacker.load('/admin/tokens', root)
     for (const [name, value] of attacker.jar) victim.jar.set(name, value)
     expect((await victim.post('/admin/login', fields)).status).toBe(303)
@@ -58,7 +59,7 @@ describe('a session', () => {
     expect(made.jar.get('vgw-session')).not.toContain('chosen-by-me')
   })
 
-  test('ends 12 hours after the sign-in, and after an hour without use', async () => {
+  test('ends 12 hours after the sign-in, or after an hour without use', async () => {
     for (const change of [
       platform`created_at = now() - interval '12 hours', expires_at = now() - interval '1 second'`,
       platform`used_at = now() - interval '61 minutes'`,
@@ -85,11 +86,11 @@ describe('a session', () => {
     expect(Date.parse(await usedAt())).toBeGreaterThan(Date.parse(aged) + 60_000)
   })
 
-  test('ends with all others by “sign out everywhere”', async () => {
+  test('ends with all other sessions of the account by “sign out everywhere”', async () => {
     const one = await signIn(client, database)
     const other = await signIn(client, database)
     const somebodyElse = await signIn(client, database, { email: 'else@example.com' })
-    // Creating the administrator again ends its sessions: the first one has ended already.
+    // `createAccount` ends the sessions of an existing administrator, so the first session has already ended.
     expect((await one.get('/admin/account')).status).toBe(303)
     await one.submit('/admin/login', root)
     expect((await other.get('/admin/account')).text.match(/Firefox on Linux/g)).toHaveLength(2)
@@ -100,7 +101,7 @@ describe('a session', () => {
     expect(entry).toEqual({ action: 'administrator.sign_out_everywhere', detail: { sessions: 2 } })
   })
 
-  test('does not start after “sign out everywhere” when its password was verified before', async () => {
+  test('does not start when its password was verified before a “sign out everywhere”', async () => {
     await signIn(client, database)
     const verified = await verifyCredentials(pool, root.email, root.password)
     if (!verified) throw new Error('The password is right.')
@@ -110,7 +111,7 @@ describe('a session', () => {
 })
 
 describe('the password', () => {
-  test('is changed with the current one; all other sessions end, and this one gets a new id', async () => {
+  test('can be changed with the current password; all other sessions end, and this session gets a new id', async () => {
     const browser = await signIn(client, database, { email: 'changes@example.com' })
     const other = createBrowser(client.app)
     await other.submit('/admin/login', { email: 'changes@example.com', password: root.password })
@@ -142,7 +143,7 @@ describe('the password', () => {
     }
   })
 
-  test('is throttled on the account page, where the owner has attempts of their own', async () => {
+  test('attempts on the account page are limited, and are counted apart from attempts at the sign-in page', async () => {
     const limited = await createApp(database)
     const email = 'envied@example.com'
     const browser = await signIn(limited, database, { email })
@@ -159,7 +160,7 @@ describe('the password', () => {
     expect(statuses).toEqual([...limit, ...limit])
   })
 
-  test('that fails to change keeps the session', async () => {
+  test('a failed change keeps the session', async () => {
     const browser = await signIn(client, database)
     const cookie = browser.jar.get('vgw-session')
     const fields = { current: root.password, password: 'a new long password', again: 'a new long password' }
@@ -174,10 +175,10 @@ describe('the password', () => {
   })
 })
 
-describe('a password that changes during a sign-in with the old one', () => {
+describe('a password change during a sign-in with the old password', () => {
   const next = 'another quiet lot of water'
 
-  test.each([true, false])('ends that session too (begun first: %s)', async first => {
+  test.each([true, false])('ends the session of that sign-in too (the sign-in is first: %s)', async first => {
     const email = 'meanwhile@example.com'
     const changing = await signIn(client, database, { email })
     const browser = createBrowser(client.app)
@@ -185,14 +186,14 @@ describe('a password that changes during a sign-in with the old one', () => {
     const change = () => changePassword(changing, root.password, next)
     const acts = first ? [enter, change] : [change, enter]
     const outcomes = await atOnce(database.platform, 'gateway.administrator', acts)
-    // A sign-in after the change gets the answer of a wrong password.
+    // A sign-in with the old password after the change gets 422.
     const statuses = first ? [303, 303] : [303, 422]
     expect(outcomes).toMatchObject(statuses.map(status => ({ value: { status } })))
     expect((await browser.get('/admin/account')).status).toBe(303)
     expect((await changing.get('/admin/account')).status).toBe(200)
   })
 
-  test('is changed only once by two at the same time', async () => {
+  test('is changed only once by two changes at the same time', async () => {
     const email = 'twice@example.com'
     const one = await signIn(client, database, { email })
     const other = createBrowser(client.app)
@@ -225,7 +226,7 @@ test.each([
       .sort()
   expect(attributesOf(login.cookies, 'csrf')).toEqual(['HttpOnly', 'Path=/', 'SameSite=Lax', ...secure])
   expect(attributesOf(answer.cookies, 'session')).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', ...secure])
-  // The flash message is saved when TLS ends at a proxy that is not trusted.
+  // The flash message is saved even when TLS ends at a proxy that is not trusted.
   expect((await changePassword(browser, root.password, root.password)).status).toBe(303)
   expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
 })
@@ -248,7 +249,7 @@ test('the headers of each page allow no other origin, and forbid caches', async 
   expect(page.html).not.toMatch(/<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=/)
 })
 
-test('files next to the assets are not served', async () => {
+test('the service does not serve files outside the folder of the assets', async () => {
   const browser = createBrowser(client.app)
   for (const path of ['/assets/', '/assets/scalar', '/assets/page.tsx', '/assets/..%2fguides.json']) {
     expect((await browser.get(path)).status).toBe(404)
@@ -272,7 +273,7 @@ test.each([
   expect((await browser.get('/admin/account')).status).toBe(200)
 })
 
-test('with a PUBLIC_URL of this machine it is available to requests with that host, as from the mapped port of a container', async () => {
+test('with a loopback PUBLIC_URL the sign-in works for that host, as at the mapped port of a container', async () => {
   const mapped = await createApp(database, { PUBLIC_URL: 'http://localhost:9090' })
   const browser = await signIn(mapped, database, { origin: 'http://localhost:9090', address: '172.17.0.1' })
   expect((await browser.get('/admin/account')).status).toBe(200)
@@ -285,7 +286,7 @@ describe('a form', () => {
   const everywhere = '/admin/account/sign-out-everywhere'
   const csrfOf = async (browser: Browser, path: string) => (await browser.load(path)).fields.get('_csrf') ?? ''
 
-  test('without its CSRF token, with a wrong one, or with one of another session is rejected', async () => {
+  test('is rejected without a CSRF token, with a wrong token, and with the token of another session', async () => {
     const browser = await signIn(client, database)
     const other = await signIn(client, database, { email: 'other@example.com' })
     const foreign = await csrfOf(other, '/admin/account')
@@ -296,7 +297,7 @@ describe('a form', () => {
     const text = expect.stringContaining('Go back, reload the page and try again.')
     for (const fields of [{}, { _csrf: '' }, { _csrf: `${own}x` }, { _csrf: foreign }, { _csrf: before }])
       expect(await browser.post(everywhere, fields)).toMatchObject({ status: 403, text })
-    // Rejected even with the other session's CSRF cookie.
+    // The form is rejected even with the CSRF cookie of the other session.
     browser.jar.set('vgw-csrf', other.jar.get('vgw-csrf') ?? '')
     expect((await browser.post(everywhere, { _csrf: foreign })).status).toBe(403)
     expect((await browser.get('/admin/account')).status).toBe(200)
@@ -307,7 +308,7 @@ describe('a form', () => {
   const pages = ['/account', '/tokens', '/tokens/1', '/audit', '/audit.csv', ...both]
   const actions = ['/account/password', '/account/sign-out-everywhere', '/tenants', '/administrators/withdraw', ...both]
 
-  test('and a page need a session, and a form the CSRF token and the origin of the service, at each address', async () => {
+  test('at each address a page needs a session, and a form needs a session, the CSRF token and the origin of the service', async () => {
     const stranger = createBrowser(client.app)
     for (const path of pages) {
       const answer = await stranger.get(`/admin${path}`)
@@ -337,7 +338,7 @@ describe('a form', () => {
     expect(plain(token)).not.toBe(plain(signature))
   })
 
-  test('is checked before the sign-in too', async () => {
+  test('its CSRF token is checked on the sign-in page too', async () => {
     const browser = createBrowser(client.app)
     expect((await browser.post('/admin/login', root)).status).toBe(403)
     const token = await csrfOf(createBrowser(client.app), '/admin/login')
@@ -356,7 +357,7 @@ describe('a form', () => {
     expect((await browser.send(form)).status).toBe(303)
   })
 
-  test('is the only content type that is read', async () => {
+  test('the service reads no other content type', async () => {
     const browser = await signIn(client, database)
     const answer = await browser.post(everywhere, {}, { 'content-type': 'application/json' })
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -364,7 +365,7 @@ describe('a form', () => {
   })
 })
 
-test('DELETE /admin/session, with which the other pages sign out, ends the session, and is harmless without one', async () => {
+test('DELETE /admin/session ends the session, and succeeds without a session too', async () => {
   const browser = await signIn(client, database)
   expect(await browser.delete('/admin/session')).toMatchObject({ status: 204, html: '' })
   expect(browser.jar.has('vgw-session')).toBe(false)
@@ -373,7 +374,7 @@ test('DELETE /admin/session, with which the other pages sign out, ends the sessi
 })
 
 describe('an error', () => {
-  test('is a page, with and without a sign-in', async () => {
+  test('is shown as a page, with and without a sign-in', async () => {
     const browser = await signIn(client, database)
     for (const visitor of [browser, createBrowser(client.app)]) {
       for (const path of ['/admin/nowhere', '/admin/tokens/1/nowhere', '/admin/login/callback']) {

@@ -32,7 +32,7 @@ describe('the sign-in without an administrator', () => {
   const notice = 'There is no administrator yet'
   const signInPages = ['/admin/login', '/admin/login?because=out', '/admin/login?next=%2Fadmin%2Faudit']
 
-  test('explains how to create the first one, also after the last one is removed, and shows no pending link', async () => {
+  test('explains how to create the first administrator, even after the last one is removed, and shows no pending link', async () => {
     const browser = createBrowser(client.app)
     const { location = '' } = await browser.get('/admin')
     for (const path of [location, ...signInPages]) {
@@ -68,7 +68,7 @@ describe('the link of the first administrator', () => {
     expect(await visit(path)).toMatchObject({ status: 404, text: expect.stringContaining('This link is not valid') })
   })
 
-  test('shows errors at the fields, and works afterwards', async () => {
+  test('shows an error at each invalid field, and works afterwards', async () => {
     const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     const email = 'long.enough@example.com'
@@ -89,7 +89,7 @@ describe('the link of the first administrator', () => {
   test.each([
     ['three posts', 1],
     ['the posts of three links', 3],
-  ])('creates one account from %s at the same time', async (_, links) => {
+  ])('creates one account when two requests come at the same time from %s', async (_, links) => {
     const paths: string[] = []
     for (let link = 0; link < links; link++) paths.push(pathOf(await inviteFirstAdministrator(pool, tester)))
     const posts = ['one@example.com', 'two@example.com', 'three@example.com'].map(async (email, index) => {
@@ -103,7 +103,7 @@ describe('the link of the first administrator', () => {
     expect(await emails()).toHaveLength(1)
   })
 
-  test('stays valid after a newer one, and is invalid after 24 hours or once an administrator exists', async () => {
+  test('stays valid after a newer link, and becomes invalid after 24 hours or when an administrator exists', async () => {
     const old = await inviteFirstAdministrator(pool, tester)
     await database.platform`
       update gateway.invitation set created_at = created_at - interval '24 hours', expires_at = expires_at - interval '24 hours'`
@@ -113,7 +113,7 @@ describe('the link of the first administrator', () => {
     const newer = await inviteFirstAdministrator(pool, tester)
     const browser = createBrowser(client.app)
     expect(await statusOf(first)).toBe(200)
-    // An expired link does not void the others either.
+    // An expired link does not invalidate the other links.
     expect(await acceptInvitation(pool, rootActor, old ?? '', { email: null }, root.password)).toBeNull()
     const form = await browser.load(pathOf(newer), { email: root.email, ...chosen })
     await createAccount(database, 'sooner@example.com')
@@ -123,7 +123,7 @@ describe('the link of the first administrator', () => {
     expect(await emails()).toEqual(['sooner@example.com'])
   })
 
-  test('is stored as a hash', async () => {
+  test('is stored only as a hash', async () => {
     const secret = await inviteFirstAdministrator(pool, tester)
     expect(secret).toMatch(/^[\w-]{43}$/)
     const [row] = await pool<{ text: string }[]>`select invitation::text as text from gateway.invitation`
@@ -143,7 +143,7 @@ describe('the link of an account', () => {
     expect([(await signInWith(root.password)).status, (await signInWith(fresh.password)).status]).toEqual([422, 303])
   })
 
-  test('starts no session that survives a password change at the same time', async () => {
+  test('starts no session that outlives a password change at the same time', async () => {
     await createAccount(database)
     const browser = createBrowser(client.app)
     const path = pathOf(await inviteAdministrator(pool, tester, root.email))
@@ -154,7 +154,7 @@ describe('the link of an account', () => {
     expect((await browser.get('/admin/account')).status).toBe(303)
   })
 
-  test('is invalid after a newer one, or the removal of the account', async () => {
+  test('becomes invalid after a newer link, or after the removal of the account', async () => {
     await createAccount(database)
     await createAccount(database, 'ann@example.com')
     const older = await inviteAdministrator(pool, tester, 'ann@example.com')

@@ -1,6 +1,7 @@
-// A browser for the pages behind the sign-in: `signIn` creates an administrator and returns one. `submit` loads a page and posts
-// its form with the hidden fields, of which one is the CSRF token; `load` and `send` do the two halves. `post` sends a form without
-// loading anything. None follows redirects: read `answer.location`.
+// A browser for the pages behind the sign-in. `signIn` creates an administrator and returns a signed-in browser.
+// `submit` loads a page and posts its form with the hidden fields, which include the CSRF token. `load` and `send` do
+// these two steps apart. `post` sends a form without loading a page. No method follows a redirect: read
+// `answer.location`.
 
 import type { FastifyInstance } from 'fastify'
 import { setPassword } from '../../src/domain/administrator/administrator-password.ts'
@@ -14,7 +15,7 @@ export interface Page {
   status: number
   headers: Record<string, string | number | string[] | undefined>
   html: string
-  /** The text of the page's body, without tags, with single blanks. */
+  /** The text of the page's body without tags; white space is one blank. */
   text: string
   location: string | undefined
   cookies: string[]
@@ -23,20 +24,20 @@ export interface Page {
 export interface Form {
   action: string
   method: string
-  /** The initial values: hidden and filled-in inputs, ticked boxes, selected options; none of a disabled control. */
+  /** The initial values of the controls that are not disabled: inputs, ticked boxes and selected options. */
   fields: URLSearchParams
 }
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" }
 const decode = (html: string) => html.replace(/&(\w+|#\w+);/g, (whole, name: string) => entities[name] ?? whole)
 
-/** Returns the text of a part of a page, without tags, with single blanks. */
+/** Returns the text of a part of a page without tags; white space becomes one blank. */
 const textOf = (html: string) =>
   decode(html.replaceAll(/<[^>]*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .trim()
 
-/** Returns the texts of the cells of a page's tables, or of a part of it, row by row. */
+/** Returns one list of cell texts per row of the tables in a page or in a part of a page. */
 export const rowsOf = (html: string): string[][] =>
   [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
     [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => textOf(cell)),
@@ -74,12 +75,12 @@ export function formsOf(html: string): Form[] {
 type SentHeaders = Record<string, string | undefined>
 
 interface BrowserOptions {
-  /** The origin under which it visits the service. */
+  /** The origin of the service that the browser requests. */
   origin?: string
   address?: string
 }
 
-/** A browser without a screen: it keeps cookies, and sends `Host` and `Origin` as browsers do. */
+/** Creates a browser without a screen, which stores cookies and sends `Host` and `Origin` as real browsers do. */
 export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}) {
   const { origin = 'http://localhost:8080', address = '127.0.0.1' } = options
   const jar = new Map<string, string>()
@@ -119,7 +120,10 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
   const post = (path: string, fields: Fields | URLSearchParams, headers: SentHeaders = {}) =>
     send('POST', path, { payload: encode(fields).toString(), headers })
 
-  /** Loads a page, and fills in its last form, or the one with the action. A given field replaces the form's value. */
+  /**
+   * Loads a page, and fills in the form with `action`, or the last form. A value in `fields` replaces the value in the
+   * form.
+   */
   async function load(path: string, fields: Fields = {}, action?: string): Promise<Form> {
     const page = await send('GET', path)
     const forms = formsOf(page.html).filter(form => form.method === 'post')
@@ -166,13 +170,16 @@ export const changePassword = (browser: Browser, current: string, password: stri
 /** The administrator who signs in by default. */
 export const root = { email: 'root@example.com', password: 'a lot of quiet water' }
 
-/** The scrypt key of that password with the smallest parameters: checking it takes no time, and a usual key a quarter of a second. */
+/**
+ * The scrypt key of the password of `root`, with the smallest parameters. A check of this key takes almost no time; a
+ * check of a usual key takes 0.25 s.
+ */
 const rootKey =
   'c2NyeXB0AAEAAAABAAAAAdigMOEJohJdaSyD3orJSgg8yrb/SrFyUY30kemcPNuFFy1vuPkT/j6wm0n7meCRVcwp/W0Kpzs4Fcsay/mdRI67VHWjRqNSP+XxS9B1xnbF'
 
 type Accounts = Pick<TestDatabase, 'pool'>
 
-/** Creates an administrator, or ends the sessions of the administrator with this e-mail. The password is the password of `root`. */
+/** Creates an administrator with the password of `root`. If the administrator exists, only its sessions end. */
 export async function createAccount({ pool }: Accounts, email = root.email): Promise<void> {
   await setPassword(pool, tester, pool`account as (select ${email}::text as email)`, rootKey)
 }

@@ -7,8 +7,8 @@ const { database, build, client } = await startService()
 const { platform } = database
 const browser = await signIn(client, database)
 
-// A root with 5,000 children, the first 148 of them have 100 children each; a chain 300 deep; 50 other roots: 20,151 in
-// all.
+// 20,151 tenants: a root with 5,000 children, of which the first 148 have 100 children each; a chain of 300 tenants,
+// each below the previous one; 50 other roots.
 await platform`
   insert into tenant (id, parent_id, name, subdomain)
   select 1, null, 'Acme Holding', 'acme'
@@ -24,7 +24,9 @@ const path = '/admin/tokens/new'
 
 const formOf = (page: Page) => formsOf(page.html).at(-1)?.fields ?? new URLSearchParams()
 
-/** Changes some fields of the form on a page, and presses a button: `save`, `enter`, `find`, `add:1`, … */
+/**
+ * Changes some fields of the form on a page, and submits the form with a button: `save`, `enter`, `find`, `add:1`, …
+ */
 async function press(page: Page, button: string, fields: Fields = {}): Promise<Page> {
   const filled = formOf(page)
   for (const [name, values] of Object.entries({ ...fields, do: button })) {
@@ -39,7 +41,7 @@ const add = (page: Page, id: number, fields: Fields = {}) => press(page, `add:${
 const chosenIn = (page: Page) => formOf(page).getAll('tenant').map(Number)
 const foundIn = (page: Page) => [...page.html.matchAll(/id="choose-(\d+)"/g)].map(([, id]) => Number(id))
 
-test('the tenants directly below a tenant are listed, and a button leads to the tenants below each', async () => {
+test('the picker lists the children of a tenant, and a button of each child leads to its own children', async () => {
   const top = await browser.get(path)
   expect(top.text).toContain('52 tenants at the top of the tree.')
   expect(foundIn(top).slice(0, 2)).toEqual([1, 40001])
@@ -54,14 +56,14 @@ test('the tenants directly below a tenant are listed, and a button leads to the 
   expect(foundIn(await press(shops, 'below:'))).toEqual(foundIn(top))
 })
 
-test('values that no page offers are left out', async () => {
+test('the picker ignores values that no page offers', async () => {
   const page = await add(await add(await browser.get(path), 1001), 40002)
   for (const button of ['add:x', 'add:0', 'add:1001', 'remove:77', 'remove:', 'below:x', 'below:77']) {
     expect(chosenIn(await press(page, button)), button).toEqual([1001, 40002])
   }
 })
 
-test('all results of a search are added at once, up to the limit of the form', async () => {
+test('one button adds all results of a search, up to the limit of the form', async () => {
   const found = await press(await add(await browser.get(path), 10014), 'find', { search: 'shop 14' })
   expect(found.text).toContain('Add the other 910 results')
   const page = await press(found, 'add-all', { 'reach-10014': 'below' })
@@ -86,13 +88,13 @@ test('a search finds at most 30 tenants by name, subdomain and id, with their pa
   expect(text).toContain('… and 881 more')
   expect(text).toContain('Acme Holding › Region 1 › Shop 14 (10014)')
   expect((await find('REGION-4999')).text).toContain('Acme Holding › Region 4999 (region-4999, 5999)')
-  // A path has at most 50 tenants.
+  // A path shows at most 50 tenants.
   expect((await find('30300')).text).toContain('Step 251 › Step 252 › … › Step 298 › Step 299 › Step 300 (30300)')
   expect((await find('100%')).text).toContain('No tenant matches “100%”.')
   expect((await find('\0')).status).toBe(200)
 })
 
-test('a search that was typed comes before saving, by Enter and by the button', async () => {
+test('when a search text is typed, Enter and the save button search first, and save nothing', async () => {
   const start = await add(await browser.get(path), 1001, { name: 'Typed', 'reach-1001': 'below' })
   for (const [button, search] of [
     ['enter', 'shop 14'],
@@ -105,7 +107,7 @@ test('a search that was typed comes before saving, by Enter and by the button', 
   }
 })
 
-test('a chosen tenant that is deleted is named, and can be removed', async () => {
+test('the page names a chosen tenant that was deleted, and the tenant can be removed from the choice', async () => {
   const gone = await build.tenant({ name: 'Gone' })
   await projected(platform)
   const page = await add(await browser.get(path), gone, { name: 'For nobody' })

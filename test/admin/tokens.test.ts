@@ -52,7 +52,7 @@ const countTokens = async () => (await listTokens(pool, { limit: 10_000 })).rows
 
 const hoursUntil = (instant: string | null) => (Date.parse(instant ?? '') - Date.now()) / 3_600_000
 
-test('a token is created; its secret works, is shown once, and is stored nowhere', async () => {
+test('the secret of a new token works, is shown once, and is stored nowhere', async () => {
   const { id, secret, page } = await create({
     name: 'Partner till',
     contact: 'ops@partner.example',
@@ -86,7 +86,7 @@ test('a token is created; its secret works, is shown once, and is stored nowhere
   expect(logged()).not.toContain(secret.slice(8, -4))
 })
 
-test('a form creates one token at all instances together, by creation and rotation, also after a restart', async () => {
+test('a form that is sent to all instances creates one token, even after a restart: creation and rotation', async () => {
   const other = createBrowser(otherInstance.app)
   for (const [name, value] of browser.jar) other.jar.set(name, value)
   const before = await countTokens()
@@ -111,7 +111,7 @@ test('a form creates one token at all instances together, by creation and rotati
   expect(await countTokens()).toBe(before + 3)
 })
 
-test('an error is shown at its field, and all values stay', async () => {
+test('the form shows an error at its field, and keeps all values', async () => {
   const before = await countTokens()
   const page = await browser.submit('/admin/tokens/new', {
     do: 'save',
@@ -164,7 +164,7 @@ test('a token is rejected from the moment it ends', async () => {
   expect(await statusesOf(secret)).toEqual([401, 401])
 })
 
-test('an edit changes what v1 allows within a second, and is audited', async () => {
+test('within a second, an edit changes what v1 allows, and the edit has an audit entry', async () => {
   const { id, secret } = await create({ name: 'Edited', contact: 'old@example.com' })
   expect(await statusOf(secret, `/tenants/${mill}/catalog/vouchers`)).toBe(200)
   expect(await statusOf(secret, `/tenants/${shop}/catalog/vouchers`)).toBe(403)
@@ -190,7 +190,7 @@ test('an edit changes what v1 allows within a second, and is audited', async () 
   expect(await auditOf(id), 'an edit that changes nothing is no edit').toHaveLength(3)
 })
 
-test('a rotation: both are valid during the overlap, the new one inherits all, and its secret is shown once', async () => {
+test('during the overlap of a rotation both tokens are valid; the new token inherits all settings', async () => {
   const { id, secret } = await create({
     name: 'Turning',
     contact: 'c@example.com',
@@ -216,7 +216,7 @@ test('a rotation: both are valid during the overlap, the new one inherits all, a
   expect(again.text).toContain(`Token ${after.id} already replaces this token`)
 })
 
-test('a rotation without an overlap: the old token is rejected within a second', async () => {
+test('after a rotation without an overlap, the old token is rejected within a second', async () => {
   const { id, secret } = await create({ name: 'At once' })
   expect(await statusOf(secret)).toBe(200)
   const page = await browser.submit(`/admin/tokens/${id}/rotate`, { overlap: '0', expiresAt: 'never' })
@@ -224,14 +224,14 @@ test('a rotation without an overlap: the old token is rejected within a second',
   expect(await statusOf(secretOf(page))).toBe(200)
 })
 
-test('the old token never ends later than its own end', async () => {
+test('a rotation never extends the validity of the old token', async () => {
   const expiresAt = new Date(Date.now() + 7_200_000)
   const { id } = await build.token([mill], { expiresAt })
   expect((await browser.submit(`/admin/tokens/${id}/rotate`, { overlap: '604800', expiresAt: '90' })).status).toBe(201)
   expect(Date.parse((await getToken(pool, id)).expiresAt ?? '')).toBe(expiresAt.getTime())
 })
 
-test('of two rotations at the same time one gets an error; values that were not offered are rejected', async () => {
+test('one of two rotations at the same time gets an error, and values that the form did not offer are rejected', async () => {
   const { id } = await build.token([mill])
   const rotate = () => rotateToken(pool, tester, id, { overlap: 60, expiresAt: 'inherit' })
   const both = await Promise.allSettled([rotate(), rotate()])
@@ -259,7 +259,7 @@ test('a revocation asks for confirmation; the token is then rejected within a se
   }
 })
 
-test('an edit of a token that has ended, or that another administrator has edited, meanwhile is refused', async () => {
+test('an edit is rejected when the token has ended meanwhile, or when another administrator has edited it', async () => {
   const ended = await build.token([mill], { name: 'Past' })
   const edited = await build.token([mill])
   const load = ({ id }: { id: number }) =>
@@ -275,7 +275,7 @@ test('an edit of a token that has ended, or that another administrator has edite
   for (const { id } of [ended, edited]) expect((await getToken(pool, id)).contact).toBe(null)
 })
 
-test('the list shows each token, and applies search and filters', async () => {
+test('the list shows each token that matches the search and the filters', async () => {
   const many: number[] = []
   for (let number = 1; number <= 5; number++) many.push(await build.tenant({ name: `Branch ${number}` }))
   await projected(pool)
@@ -326,7 +326,8 @@ test('the list shows each token, and applies search and filters', async () => {
 })
 
 test('the list hides ended tokens, and shows tokens that were never used or end soon', async () => {
-  // The search finds hints of secrets too: a part of one has four random characters.
+  // The search also compares the hints of secrets, which have four random characters. A name must not be part of a
+  // hint.
   const make = (name: string, days = 90) =>
     build.token([], { name: `Needed ${name}`, expiresAt: new Date(Date.now() + days * 86_400_000) })
   await revokeToken(pool, tester, (await make('ended')).id)
@@ -341,13 +342,13 @@ test('the list hides ended tokens, and shows tokens that were never used or end 
   expect(html).toMatch(/<a href="\/admin\/tokens\?status=expiring&amp;sort=ends">\d+ tokens? will expire/)
 })
 
-test('each column orders the list, in both directions and over pages', async () => {
+test('each column orders the list in both directions, over all pages', async () => {
   const names = Array.from({ length: 55 }, (_, index) => `Sorted ${String(index).padStart(2, '0')}`)
   const tenants = await Promise.all([1, 2].map(() => build.tenant()))
   for (const [index, name] of names.entries()) {
     const permissions = index % 2 === 0 ? (['view_vouchers'] as const) : []
     const { id } = await build.token(tenants.slice(0, index % 3), { name, permissions: [...permissions] })
-    // Some were never used, and some have no end.
+    // Some tokens were never used, and some have no end.
     await database.platform`
       update gateway.token set last_used_at = now() - make_interval(days => ${index > 5 ? index : null}),
              expires_at = now() + make_interval(days => ${index < 50 ? index + 1 : null}) where id = ${id}`

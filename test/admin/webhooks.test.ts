@@ -1,4 +1,4 @@
-/** The webhooks of a token on the API access page. */
+/** Tests the webhooks of a token on the API access page. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { webhookSecret } from '../../src/domain/event/secret.ts'
@@ -19,7 +19,7 @@ await projected(database.pool)
 
 const secretOf = ({ html }: Page) => /id="secret"[^>]*>(whsec_[^<]+)</.exec(html)?.[1] ?? ''
 
-/** Adds a webhook to a token of its own on the page, for a receiver of its own. */
+/** Creates a token and a receiver, and adds a webhook for them on the page. */
 async function add() {
   const receiver = await startReceiver()
   const token = await build.token([whole(tenant)])
@@ -38,7 +38,7 @@ async function add() {
   return { receiver, token, id, path, submit, actions, secret: secretOf(page), show: () => browser.get(path) }
 }
 
-test('a webhook is added, shown with its token, and its secret is shown once', async () => {
+test('a new webhook is shown with its token, and its secret is shown once', async () => {
   const { receiver, token, id, path, secret, show } = await add()
   expect(secret).toBe(webhookSecret(key, id, 1))
   const again = await browser.submit(`/admin/tokens/${token.id}/webhooks`, { url: receiver.url })
@@ -56,7 +56,7 @@ test('a webhook is added, shown with its token, and its secret is shown once', a
   expect(rowsOf((await show()).html)[1]?.slice(1, 4)).toEqual(delivery)
 })
 
-test('a test is sent immediately, even to a paused webhook, and the page says what to do', async () => {
+test('a test event is sent immediately, even to a paused webhook, and after a failure the page names the remedy', async () => {
   const { receiver, path, submit, actions, show } = await add()
   expect(await submit('test')).toMatchObject({ status: 303, location: path })
   expect((await show()).text).toContain('The test was sent. Delivered. (204)')
@@ -71,7 +71,7 @@ test('a test is sent immediately, even to a paused webhook, and the page says wh
   expect(await actions()).toEqual(['webhook.create', 'webhook.test', 'webhook.pause', 'webhook.test'])
 })
 
-test('it is paused and resumed, and the page says since when and why', async () => {
+test('a webhook can be paused and resumed, and the page shows the time and the reason of the pause', async () => {
   const { receiver, submit, show } = await add()
   await submit('pause')
   expect((await show()).text).toMatch(/paused since .* UTC by an administrator/)
@@ -81,7 +81,7 @@ test('it is paused and resumed, and the page says since when and why', async () 
   expect((await show()).text).toMatch(/State active/)
 })
 
-test('changes are sent again from a time; the secret is rotated; each form acts once', async () => {
+test('each form for a replay or a rotation of the secret takes effect only once', async () => {
   const { receiver, id, path, submit, actions } = await add()
   await build.voucher(tenant)
   await until('the event', () => receiver.received.length === 1)
@@ -97,7 +97,7 @@ test('changes are sent again from a time; the secret is rotated; each form acts 
   expect(await actions()).toEqual(['webhook.create', 'webhook.rotate', 'webhook.replay'])
 })
 
-test('it is deleted after a confirmation; nothing is sent for an ended token', async () => {
+test('a webhook is deleted only after a confirmation, and an ended token gets no events', async () => {
   const gone = await add()
   expect(await browser.submit(`${gone.path}/delete`)).toMatchObject({ location: `/admin/tokens/${gone.token.id}` })
   expect((await gone.show()).status).toBe(404)
