@@ -1,4 +1,6 @@
-/** The check of a mapping finds each fault, and leaves no trace. The database already serves the right mapping. */
+/**
+ * `adopt check` finds each fault of a mapping, and changes nothing. The database already serves the correct mapping.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,7 +16,7 @@ const { address } = await createEmptyDatabase()
 const platform = connect(address, { max: 2, statementTimeoutMs: 60_000 })
 afterFile(() => platform.end({ timeout: 1 }))
 
-/** Columns that are computed when they are read came with PostgreSQL 18. */
+/** PostgreSQL has virtual generated columns from version 18 on. */
 const [{ hasVirtual }] = await platform<[{ hasVirtual: boolean }]>`
   select current_setting('server_version_num')::integer >= 180000 as "hasVirtual"`
 const shop = '00000000-0000-0000-0000-000000000001'
@@ -47,14 +49,14 @@ await platform
   .simple()
 await migrate(platform, { adopted: readMappings(venuesFolder) })
 
-/** Returns the right mapping of a type of record, with a part replaced. */
+/** Returns the correct mapping of a record type, in which `by` replaces `part`. */
 function changed(record: string, part: string, by: string): Files {
   const text = readFileSync(join(venuesFolder, `${record}.sql`), 'utf8')
   expect(text).toContain(part)
   return { [`${record}.sql`]: text.replace(part, by) }
 }
 
-/** Checks the right mapping with some files replaced. Null: the file is deleted. */
+/** Checks the correct mapping after some files are replaced. A file that is null is deleted. */
 const check = (files: Files) =>
   checkMapping(
     platform,
@@ -75,12 +77,12 @@ const withKey = (key: string) => voucher('"No" as key', `${key} as key`)
 const isVoid = `coalesce(latest.state, card.state) = 'blocked'`
 const withVoid = (condition: string) => voucher(`${isVoid} as void`, `${condition} as void`)
 const withCurrency = (currency: string) => voucher('currency, coalesce', `${currency} as currency, coalesce`)
-/** Lets vouchers depend on another table. */
+/** Returns a mapping whose vouchers also depend on `table`. */
 const reading = (table: string) =>
   voucher('where deleted_at', `where (item.id is null or exists (select id from ${table})) and deleted_at`)
 const rule = (table: string, select = 'select card from changed') => ({ [`voucher.from.${table}.sql`]: select })
 
-test('the right mapping has no fault; it leaves no trace, and names the columns that are read', async () => {
+test('the check of a correct mapping finds no fault, changes nothing, and returns the columns that are read', async () => {
   const state = () => platform`
     select (select json_agg(mapping) from gateway.mapping) as mappings, (select json_agg(rule) from gateway.rule) as rules,
            (select json_agg(scan order by record) from gateway.scan) as scans,
@@ -106,7 +108,7 @@ test.each<[string, Files]>([
   expect((await check(files)).findings).toEqual([])
 })
 
-test('without tenants, the rest is checked', async () => {
+test('a mapping without a file of tenants is reported, and its other files are still checked', async () => {
   const { findings } = await check({ 'tenant.sql': null, 'tenant.from.venue.sql': null, ...withCurrency(`'eur'`) })
   expect(findings).toMatchObject([
     { file: 'tenant.sql', level: 'error' },
@@ -171,7 +173,7 @@ const warnings: Fault[] = [
   ['no index for a rule', rule('item', cardsOfNote), /^voucher.from.item.sql: shop.note lacks an index/],
 ]
 
-/** Each finding is shown as `voucher.sql:5 problem. Remedy (keys)`. */
+/** A finding has the form `voucher.sql:5 problem. Remedy (keys)`. */
 test.each([
   ...errors.map(fault => ['error', ...fault] as const),
   ...warnings.map(fault => ['warning', ...fault] as const),
@@ -184,7 +186,7 @@ test.each([
   expect(findings.every(({ remedy }) => remedy.length > 0)).toBe(true)
 })
 
-test('a rule reads a stored generated column, and no virtual one: triggers do not see its value', async () => {
+test('a rule may read a stored generated column, but no virtual one, because triggers do not see its value', async () => {
   const { findings } = await check({ ...reading('shop.tag'), ...rule('tag') })
   const virtual = { file: 'voucher.from.tag.sql', problem: expect.stringMatching(/^It reads shop.tag.card, a virtual/) }
   expect(findings).toMatchObject(hasVirtual ? [virtual] : [])

@@ -1,4 +1,7 @@
-/** Ids belong to the texts of keys: a mapping whose keys get another type keeps them, and strands no record. */
+/**
+ * A record's id depends on the text of its key. When the keys of a mapping get another type, the ids stay, and no
+ * record is lost.
+ */
 import { expect, test } from 'vitest'
 import type { Mapping } from '../../src/db/mapping/mappings.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
@@ -23,7 +26,7 @@ await platform
     insert into keys.card values (1, null, 10, 11, 'ONE'), (2, null, 10, 11, 'TWO'), (3, 'gift', 10, null, 'THREE')`)
   .simple()
 
-/** The key of a voucher by its type. A text may be one that no integer has. */
+/** SQL for the key of a voucher, by the type of the key. Some keys of the type `text` are no integers. */
 const keys = {
   bigint: 'id',
   numeric: 'id::numeric',
@@ -32,10 +35,10 @@ const keys = {
 }
 type KeyType = keyof typeof keys
 
-/** The key of the third voucher, as a redemption token has it. */
+/** The key of the third voucher by key type, as a redemption token contains the key. */
 const texts = { bigint: '3', numeric: '3', text: 'gift', uuid: '00000000-0000-0000-0000-000000000003' }
 
-/** Returns mappings whose keys have a type, but vouchers refer to them by texts. */
+/** Returns mappings whose keys have `type`. The references of vouchers to these keys are always texts. */
 function mappingsOf(type: KeyType): Mapping[] {
   const other = type === 'text' ? 'text' : 'bigint'
   const title = `'p' || id as slug, 'Tea' as title, 'EUR' as currency from keys.product where part_of is`
@@ -57,9 +60,9 @@ function mappingsOf(type: KeyType): Mapping[] {
   })
 }
 
-/** The first id of a key that is no number. Lost steps leave gaps in these ids. */
+/** The lowest id for keys that are no integers. A step that is rolled back leaves a gap in these ids. */
 const first = 9_000_000_000_000_000
-/** The ids by the texts of the keys. */
+/** For each text of a key: the ids that vouchers had. */
 const given: Record<string, number[]> = {}
 const readIds = async () => {
   return (await pool`select id || ' ' || reference as shown from gateway.voucher order by id`).map(({ shown }) => shown)
@@ -94,14 +97,14 @@ test.each<[KeyType, numbers: number[]]>([
   expect(removals.map(({ id }) => id)).toEqual(former.filter(id => !ids.includes(id)))
   from = list.body.server_time
   former = ids
-  // A resolution reads the source by the key.
+  // A resolution uses the key to read the row of the platform.
   const answer = await createClient(client.app).resolve(secret, 7, { voucher_reference: 'three' })
   expect(answer.body.data).toMatchObject({ voucher: { id: ids[2] } })
   const { payload } = await checkToken(client, answer.body.data.redemption_token)
   expect([payload.sub, payload.voucher_id]).toEqual([texts[type], ids[2]])
 })
 
-test('a column that gets another type needs the same mapping again, and keeps the ids', async () => {
+test('when a column gets another type, the same mapping is installed again and the ids stay the same', async () => {
   await platform`alter table keys.card alter id type text`
   await platform`update keys.card set code = 'UN' where id = '1'`
   await projected(pool)
@@ -112,7 +115,7 @@ test('a column that gets another type needs the same mapping again, and keeps th
   expect(await readIds()).toEqual(['1 UN', '2 TWO', '3 THREE'])
 })
 
-test('a key that is gone for good has its removal, in any type, and its id is not given again', async () => {
+test('a deleted key of any type has a removal, and no other key gets its id', async () => {
   await platform`delete from keys.card where id = '2'`
   await migrate(platform, { adopted: mappingsOf('text') })
   await projected(pool)
@@ -123,7 +126,7 @@ test('a key that is gone for good has its removal, in any type, and its id is no
   expect(Object.values(given).flat()).not.toContain(Number.parseInt(shown[2], 10))
 })
 
-test('references that find no record are counted', async () => {
+test('references to records that do not exist are counted', async () => {
   await platform`update keys.card set variant = 12 where id = '1'`
   await projected(pool)
   expect(await findLostReferences(pool)).toEqual([

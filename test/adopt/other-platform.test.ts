@@ -1,4 +1,6 @@
-/** A platform with tables and keys of its own: a change of each table that its mapping reads changes the records. */
+/**
+ * Adopts a platform with other tables and keys. A change in any table that the mapping reads must change the records.
+ */
 import { expect, test } from 'vitest'
 import { readMappings } from '../../src/db/mapping/mappings.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
@@ -12,7 +14,7 @@ import { venuesFolder, venuesTables } from './venues.ts'
 const { owner: platform, pool } = await createEmptyDatabase()
 
 const run = (statements: string) => platform.unsafe(statements).simple()
-// The UUID of zeros is a usual key of a first row.
+// The nil UUID must work as a key, because platforms use it for a first row.
 const [group, shop, spa] = [0, 1, 2].map(n => `00000000-0000-0000-0000-00000000000${n}`)
 const tea = '11111111-1111-1111-1111-111111111111'
 await run(`${venuesTables};
@@ -29,13 +31,13 @@ const client = await createApp({ pool })
 const [{ id: root }] = await platform<[{ id: number }]>`select id from gateway.identity where key = ${group!}`
 const { secret } = await createTestToken(pool, [{ tenantId: root, withDescendants: true }])
 
-/** Runs statements at the platform, and makes the steps of their changes. */
+/** Runs statements at the platform, and then all steps that their changes need. */
 async function write(statements: string): Promise<void> {
   await run(statements)
   await projected(pool)
 }
 
-/** Returns what v1 lists of the tenants that the token reaches. */
+/** Returns the vouchers that v1 lists for all tenants of the token. */
 async function listAll(): Promise<Record<string, unknown>[]> {
   const tenants = await client.rest(secret, '/tenants')
   const lists = await Promise.all(
@@ -46,7 +48,7 @@ async function listAll(): Promise<Record<string, unknown>[]> {
   return lists.flatMap(list => list.body.data)
 }
 
-test('v1 lists its vouchers, whose ids are integers', async () => {
+test('v1 lists the vouchers of the platform with integer ids', async () => {
   expect(await listAll()).toMatchObject([
     {
       id: expect.any(Number),
@@ -95,7 +97,7 @@ test.each([
     ['update shop.item set active = active, cents = cents + 1', []],
     ['update shop.item set name = upper(name)', [{ source: 'shop.item', count: 1 }]],
     [zones(shop), [{ source: 'shop.venue', count: 3 }]],
-    // Two rows exchange their values.
+    // Two rows swap their values, so only these two rows change.
     [zones(spa), [{ source: 'shop.venue', count: 2 }]],
   ] as const) {
     await platform`delete from gateway.note`
@@ -107,7 +109,7 @@ test.each([
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a key is noted in one form under each DateStyle, time zone and bytea_output', async () => {
+test('the note of a key is the same text under each DateStyle, time zone and bytea_output', async () => {
   const noted = async (style: string) => {
     await platform`delete from gateway.note`
     await run(`set datestyle = '${style}'; update shop.orders set paid_at = paid_at + interval '1 h'; reset datestyle`)
@@ -135,7 +137,7 @@ const generated =
 const [{ select, rules }] = await platform<[{ select: string; rules: object }]>`
   select files ->> 'select' as select, files -> 'rules' as rules from gateway.mapping where record = 'voucher'`
 
-/** Installs a mapping of vouchers, and makes the steps that it needs. */
+/** Installs a mapping of vouchers, and runs all steps that the mapping needs. */
 async function install(changed: string, more: object = {}) {
   await platform`call gateway.install_mapping('voucher', ${changed}, ${JSON.stringify({ ...rules, ...more })}::text::jsonb)`
   for (const { source } of await platform`select gateway.sources_to_capture()::text as source`)
@@ -185,7 +187,7 @@ test.each([
   await projected(pool)
 })
 
-test('a row that a join multiplies is rejected, and its former record stays', async () => {
+test('a key for which a join returns several rows is rejected, and its former record stays', async () => {
   await run(`create table shop.label (card text, words text, primary key (card, words));
     insert into shop.label values ('A', 'One')`)
   const labelled = select
@@ -205,7 +207,7 @@ test('a row that a join multiplies is rejected, and its former record stays', as
   await install(select)
 })
 
-test('sizes and categories of an item follow their tables, in any order of the links', async () => {
+test('sizes and categories of an item follow changes of their tables, in any order of the changes', async () => {
   const size = tea.replace('1', '2')
   await write(`
     insert into shop.item (id, venue, name, cents, part_of) values ('${size}', '${shop}', 'Pot', 900, '${tea}');
@@ -216,7 +218,7 @@ test('sizes and categories of an item follow their tables, in any order of the l
     select product.title, category_ids, array(select title from gateway.variant where product_id = product.id) as sizes
     from gateway.product order by title`
   expect(await shown()).toEqual([{ title: 'Tea', category_ids: '{5}', sizes: '{Pot}' }])
-  // The select has no `order by`: an update gives its array another order.
+  // The select builds an array without `order by`, so an update changes the order of its elements.
   await write(`insert into shop.collections (id, venue, name) values (6, '${shop}', 'Gifts');
     insert into shop."Item in Collection" values ('${tea}', 6)`)
   const stamp = () => platform`select updated_at, category_ids from gateway.product`
@@ -228,7 +230,7 @@ test('sizes and categories of an item follow their tables, in any order of the l
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a row on which many records depend waits once, however often it changes', async () => {
+test('a row on which many records depend is queued once, even when it changes several times', async () => {
   await write(`
     insert into shop.item (venue, name, cents) select '${spa}', 'Bath ' || n, 100 from generate_series(1, 200) n;
     insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
@@ -240,7 +242,7 @@ test('a row on which many records depend waits once, however often it changes', 
   const waiting = await platform`
     select from gateway.waiting_key where place > (select waited from gateway.step order by stamp desc limit 1)`
   expect(waiting.length).toBeLessThan(220)
-  // A small transaction does not wait for a large one whose rows lead to many records.
+  // A small transaction must not wait for a large transaction on whose rows many records depend.
   await run(`update shop.item set name = name || '!' where name like 'Bath%'`)
   await run(`update shop.item set name = 'White tea' where id = '${tea}'`)
   await makeNextStep(pool, 8)
@@ -251,7 +253,7 @@ test('a row on which many records depend waits once, however often it changes', 
   await write(`delete from shop."Gift Card" where "No" like 'B%'; delete from shop.item where name like 'Bath%'`)
 })
 
-test('the service captures a table and a partitioned one again whose triggers were replaced', async () => {
+test('the service captures a table and a partitioned table again after their triggers were replaced', async () => {
   const replace = (table: string, write: string) => `
     create or replace function shop.nothing() returns trigger language plpgsql as 'begin return null; end';
     create or replace trigger capture_row after insert or update on ${table} for each row execute function shop.nothing();

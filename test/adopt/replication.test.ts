@@ -1,4 +1,7 @@
-/** A platform on another server: its tables are copied, and a subscription and the watch apply its changes. */
+/**
+ * Adopts a platform on another server. The gateway copies its tables, and then a subscription and the watch apply its
+ * changes.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -27,7 +30,7 @@ import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 import { venuesFolder as folder, venuesTables } from './venues.ts'
 
-// The embedded server commits without it, and only flushed changes are sent.
+// Logical replication sends only flushed WAL, and the embedded server commits without a flush by default.
 const settings = {
   synchronous_commit: 'on',
   wal_level: 'logical',
@@ -38,9 +41,9 @@ const { address } = await createEmptyDatabase()
 const owner = connect(address, { max: 2, statementTimeoutMs: 60_000 })
 const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
 const [{ version }] = await owner<[{ version: number }]>`select current_setting('server_version_num')::int as version`
-// A platform has the version of the gateway's database, or an older one.
+// The platform may run the same version of PostgreSQL as the gateway, or an older version.
 const server = version < 180_000 ? await startPackaged(settings) : await startServer(settings)
-// With parameters of other drivers.
+// The URL has parameters of other drivers, which the gateway must ignore.
 const platformUrl = `${addressUrl(server)}&connection_limit=5&pgbouncer=false`
 const publication = await readReplicationName(owner)
 const writes = { default_transaction_read_only: 'off', lock_timeout: '0' }
@@ -62,13 +65,14 @@ const at = (statements: string) => platform.unsafe(statements).simple()
 const stage = (url = platformUrl, lockWait = 10) => stagePlatform(owner, folder, { platformUrl: url, lockWait })
 
 await at(venuesTables)
-// Tables with the names of the gateway's plain tables, tables that no mapping reads, and a publication of another program.
+// Objects that must not disturb adoption: a table with the name of a plain table of the gateway, a table that no
+// mapping reads, and a publication of another program.
 await at(`create table public.customer (id integer); create table public.tenant (name text);
   create publication voucher_gateway for table public.tenant`)
-// The gateway sets these settings itself.
+// The gateway must override these settings of the login.
 await at(`alter role ${server.user} set default_transaction_read_only = on;
   alter role ${server.user} set lock_timeout = 1`)
-// The names of a platform are values, never SQL.
+// Names that would run SQL if the gateway did not quote them.
 await at(`
   create domain shop."integer) as x; drop schema gateway cascade; --" as int;
   create schema "s""; drop schema gateway";
@@ -82,7 +86,7 @@ await at(`
     select 'C' || n, '${venue}', '${item}', 'CODE-' || n, 5000 from generate_series(1, 2000) n`)
 await migrate(owner, { adopted: null })
 
-/** Waits until the subscription has applied all changes of the platform, and steps have written the records. */
+/** Waits until the subscription has applied all changes of the platform, and steps have written all records. */
 async function applied(): Promise<void> {
   const [now] = await platform`select pg_current_wal_flush_lsn()::text as position`
   await until(
@@ -107,23 +111,23 @@ async function write(statements: string): Promise<void> {
 const voucher = async (reference: string) =>
   (await owner`select current_balance, product_title from gateway.voucher where reference = ${reference}`)[0]
 const readReasons = async () => (await readStepState(pool)).reasons
-/** Waits until the mapping fits again. @param title of the first voucher */
+/** Waits until the record of the first voucher has a product title. @param title the title to wait for */
 const untilTitled = (title: string) =>
   until(`the title is ${title}`, async () => {
     await projected(pool)
     return (await voucher('CODE-1'))?.product_title === title
   })
-/** Follows the platform. @returns whether the staged items have a column */
+/** Runs the watch once. @returns true when the staged table of items has the column */
 const hasColumn = async (name: string) => {
   await watch.follow()
   return (await owner`select from pg_attribute where attrelid = 'shop.item'::regclass and attname = ${name}`).length > 0
 }
-/** The catalogue has the subscriptions of all databases of the server. */
+/** Reads the subscriptions of this database. The catalog lists the subscriptions of all databases of the server. */
 const subscriptions = () => owner`
   select subenabled from pg_subscription join pg_database on pg_database.oid = subdbid where datname = current_database()`
 const lacks = (table: string) =>
   `The log lacks a change of ${table}: of its key, an enum, a partition or the values of a column.`
-/** Returns the rows of a table with their values as texts: the gateway stages some types as text. */
+/** Returns the rows of a table with all values as texts, because the gateway stages some types as text. */
 const rowsOf = async (sql: typeof owner, table: string) => {
   const rows = await sql.unsafe<{ row: string }[]>(`
     select (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(source)))::text as row from ${table} source`)
@@ -131,7 +135,7 @@ const rowsOf = async (sql: typeof owner, table: string) => {
 }
 const expectSameRows = async (table: string) =>
   expect(await rowsOf(owner, table)).toEqual(await rowsOf(platform, table))
-/** Waits until tables are copied again, for this reason and no other. */
+/** Waits until tables are copied again, and checks that this is the only reason. */
 async function untilCopied(reason: unknown): Promise<void> {
   await until('it is copied', async () => {
     await watch.follow()
@@ -183,7 +187,7 @@ test.each<[fault: string, change: string, found: Record<string, unknown>, text: 
   await at(undo)
 })
 
-test('a unique index is named as the possible key of a table', async () => {
+test('a table without a key is reported with the unique index that could be its key', async () => {
   await at(`${noKey}, alter customer set not null, alter at set not null;
     create unique index consent_at on shop.consent (customer, at)`)
   const check = async () => (await checkPlatform(owner, platformUrl, folder)).findings
@@ -193,7 +197,7 @@ test('a unique index is named as the possible key of a table', async () => {
   await at(`drop index shop.consent_at; ${key}`)
 })
 
-test('each right that apply needs is tried, and the statement of each remedy gives it', async () => {
+test('the check reports each missing right that apply needs, and the statement of its remedy grants it', async () => {
   await at('create role reader login')
   const url = addressUrl({ ...server, user: 'reader' })
   const check = async () => (await checkPlatform(owner, url, folder)).findings
@@ -213,12 +217,12 @@ test('each right that apply needs is tried, and the statement of each remedy giv
   expect(findings).toContainEqual(expect.objectContaining({ file: 'DATABASE_URL', remedy }))
   await weak.end()
   await owner`drop role no_superuser`
-  // The gateway's own server is none of a platform.
+  // The server of the gateway is refused as the server of a platform.
   const own = (await checkPlatform(owner, addressUrl(address), folder)).findings
   expect(own.map(each => each.remedy).join()).toContain('alter system set wal_level = logical;')
 })
 
-test('a view and a generated column are named with their remedies', async () => {
+test('the check reports a view and a generated column, each with a remedy', async () => {
   await at(`create view shop.shown as select id, name from shop.venue;
     alter table shop.item add column gross integer generated always as (cents * 2) stored`)
   const mapping = createDirectory()
@@ -231,7 +235,7 @@ test('a view and a generated column are named with their remedies', async () => 
   await at('drop view shop.shown; alter table shop.item drop column gross')
 })
 
-test('the connection string has the whole address, and no parameter that libpq does not know', () => {
+test('the connection string of the subscription has the full address, and only parameters that libpq knows', () => {
   process.env.PGPASSWORD = String.raw`it's a \ secret`
   try {
     expect(connectionString('postgres://me@host:5433/shop?sslmode=no-verify&connection_limit=5&pool_timeout=3')).toBe(
@@ -242,7 +246,7 @@ test('the connection string has the whole address, and no parameter that libpq d
   }
 })
 
-test('no table of the platform is locked while another one is waited for', async () => {
+test('the gateway locks no table of the platform while it waits for a lock on another table', async () => {
   const holder = await platform.reserve()
   await holder`begin`
   await holder`lock table shop.orders, shop.venue in share update exclusive mode`
@@ -262,15 +266,15 @@ test('no table of the platform is locked while another one is waited for', async
   holder.release()
 })
 
-/** Tables with names of the gateway's own, with which a platform could write tokens. */
+/** Creates tables with the names of the gateway's tables. If they were replicated, the platform could write tokens. */
 const forged = `create schema gateway;
   create table gateway.token (id bigint primary key, name text, token_hash bytea, hint text, permissions text[]);
   create table gateway.token_tenant (token_id bigint, tenant_id bigint, with_descendants boolean, primary key (token_id, tenant_id))`
 
-/** Runs the statements with which the action of a reason ends, at the platform. */
+/** Runs the statements at the end of a reason's action at the platform. */
 const follow = (action: string) => at(action.slice(action.indexOf(': ') + 2))
 
-test('published tables of the gateway are refused before the subscription, in each kind of publication', async () => {
+test('in each kind of publication, tables with names of the gateway are refused before the subscription', async () => {
   await at(`drop publication if exists ${publication}; ${forged};
     create table shop.note (id integer primary key, body text)`)
   for (const kind of ['all tables', 'tables in schema shop, gateway', 'table shop.item, shop.note, gateway.token']) {
@@ -292,7 +296,7 @@ test('the gateway creates a publication and a slot at the platform, and nothing 
   const readTables = () =>
     platform`select relname from pg_class where relnamespace::regnamespace::text !~ '^pg_' order by 1`
   const before = await readTables()
-  // A table too many: the subscription takes nothing of it.
+  // The publication has one table that no mapping reads. The subscription must copy nothing from it.
   await at(`create publication ${publication} for table shop.note with (publish_via_partition_root = true);
     insert into shop.note values (0)`)
   expect(await stage()).toEqual([])
@@ -306,7 +310,7 @@ test('the gateway creates a publication and a slot at the platform, and nothing 
   expect(names).not.toContain('orders_2026')
   expect(await readTables()).toEqual(before)
   expect(await platform`select from pg_trigger where not tgisinternal`).toHaveLength(0)
-  // A standby that synchronises slots has it after a failover, from PostgreSQL 17 on.
+  // From PostgreSQL 17 on, a standby that synchronises slots has the slot after a failover.
   const [slot] =
     await platform`select to_jsonb(pg_replication_slots) ->> 'failover' as failover from pg_replication_slots`
   expect(slot).toEqual({ failover: version >= 170_000 ? 'true' : null })
@@ -328,7 +332,7 @@ test('reports an extra published table without stopping replication, even after 
   await at('drop table shop.note, shop.memo')
 })
 
-test('records follow the writers of the platform', async () => {
+test('records stay equal to the rows of the platform while writers change the rows', async () => {
   await at(`insert into shop.redemption values ('C1', 1, 500); update shop.item set name = 'Green tea'`)
   await write(`delete from shop."Gift Card" where "No" = 'C2'`)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 45, product_title: 'Green tea' })
@@ -359,7 +363,7 @@ test('changes that the subscription can apply need no copy', async () => {
   for (const table of ['shop."Gift Card"', 'shop.item', 'shop.orders']) await expectSameRows(table)
 })
 
-test('a column that was renamed is named, and the other tables are followed', async () => {
+test('a renamed column is reported, and changes of the other tables still arrive', async () => {
   await at('alter table shop.item rename column name to title')
   await write(
     `update shop.item set title = 'Black tea'; insert into shop.customer (venue, email) values ('${venue}', 'ann@example.com')`,
@@ -375,7 +379,7 @@ test('a column that was renamed is named, and the other tables are followed', as
   expect(copies).toEqual([])
 })
 
-test('a new name that was staged too early, because of another failure, is corrected by a copy', async () => {
+test('a copy corrects a column name that was staged too early because of another failure', async () => {
   await owner`alter table shop.customer add constraint other_failure check (surname is null)`
   await at(`insert into shop.customer (venue, surname) values ('${venue}', 'Ann'); update shop.item set name = 'Tea';
     alter table shop.item rename name to title; update shop.item set title = 'Mint tea'`)
@@ -387,7 +391,7 @@ test('a new name that was staged too early, because of another failure, is corre
   await write('alter table shop.item rename column title to name')
 })
 
-test('columns exchange their names, and a table gets another name', async () => {
+test('the records stay correct when two columns swap their names and when a table is renamed', async () => {
   await write(`alter table shop."Gift Card" add column a integer default 1, add column b integer default 2`)
   await at(`alter table shop."Gift Card" rename a to x;
     alter table shop."Gift Card" rename b to a;
@@ -444,13 +448,13 @@ test.each([
   await at(change)
   await untilCopied(lacks(table))
   await expectSameRows(table)
-  // The subscription continues with its slot.
+  // The subscription continues with the same slot.
   expect(await slot()).toEqual(former)
   await projected(pool)
   await agrees()
 })
 
-test('a table that loses its key is copied by all of its columns, where the owner chose that', async () => {
+test('a table that loses its key is copied by all of its columns when the owner chose REPLICA IDENTITY FULL', async () => {
   await at(`insert into shop.customer (id, venue) values ('${item}', '${venue}');
     alter table shop.consent drop constraint consent_pkey, alter at drop not null, replica identity full;
     alter table shop.consent add column detail json`)
@@ -461,7 +465,7 @@ test('a table that loses its key is copied by all of its columns, where the owne
   await write(`delete from shop.consent where ctid = (select min(ctid) from shop.consent);
     update shop.consent set given = false where at = '2026-05-02'`)
   await expectSameRows('shop.consent')
-  // Copied again, only rows that differ are written.
+  // A second copy writes only rows that differ.
   await owner`update shop.consent set given = false where at = '2026-05-03'`
   await owner`insert into shop.consent select * from shop.consent where at < '2026-05-03'`
   const [kept] = await owner`select ctid::text from shop.consent where at = '2026-05-01' order by ctid`
@@ -490,7 +494,7 @@ test('a table that gets another primary key is copied again, and its later chang
   await at('truncate shop.redemption restart identity')
 })
 
-test('a slot that was lost is replaced, and a copy has the changes that the log lost', async () => {
+test('a lost slot is replaced, and a copy brings the changes whose WAL is gone', async () => {
   await owner`alter subscription voucher_gateway disable`
   const drop = () => platform`select pg_drop_replication_slot(slot_name) from pg_replication_slots where not active`
   await until('the slot is dropped', async () => (await drop()).length > 0)
@@ -505,7 +509,7 @@ test('a slot that was lost is replaced, and a copy has the changes that the log 
   await agrees()
 })
 
-test('an instance that read the state before another one copied does not copy again', async () => {
+test('an instance that read the state before another instance copied does not copy again', async () => {
   const proxy = await startProxy(() => join(server.host, `.s.PGSQL.${server.port}`))
   const late = createWatch(`postgres://${server.user}@127.0.0.1:${proxy.port}/${server.database}`)
   await late.follow()
@@ -530,7 +534,7 @@ test('the slot of a former subscription is dropped after an interruption', async
   expect(await owner`select other_slot from gateway.subscription`).toEqual([{ other_slot: null }])
 })
 
-test('the slot of a copy under way is recorded before it exists, and stays recorded', async () => {
+test('a copy records its slot before it creates the slot, and the entry stays', async () => {
   const other = () => owner`select other_slot as slot from gateway.subscription`
   const platformSession = await platform.reserve()
   await platformSession`begin`
@@ -563,13 +567,13 @@ test('a table that was taken out of the publication is published and copied agai
   await agrees()
 })
 
-test('a platform that publishes tables of the gateway writes no token; without these tables it is followed again', async () => {
+test('a platform that publishes tables of the gateway cannot write a token; without them, replication continues', async () => {
   const client = await createApp({ pool })
   const [{ tenant }] = await owner<[{ tenant: number }]>`select min(tenant_id) as tenant from gateway.voucher`
   const secret = createTokenSecret()
   const status = async () => (await client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status
   await at(`${forged}; alter publication ${publication} add table gateway.token, gateway.token_tenant`)
-  // The platform can bring a copy about, by which the gateway subscribes again.
+  // The platform can cause a new copy, after which the gateway subscribes again.
   await at('alter table shop.item alter column cents type bigint using cents + 1')
   await watch.follow()
   expect(await subscriptions()).toEqual([{ subenabled: false }])
@@ -589,7 +593,7 @@ test('a platform that publishes tables of the gateway writes no token; without t
   expect(await readReasons()).toEqual([])
 })
 
-test('a subscription that was refreshed while the publication had a table of the gateway is replaced', async () => {
+test('a subscription is replaced when it was refreshed while the publication had a table of the gateway', async () => {
   await at(`alter publication ${publication} add table gateway.token`)
   await owner`alter subscription voucher_gateway refresh publication with (copy_data = false)`
   await at(`alter publication ${publication} drop table gateway.token`)
@@ -599,7 +603,7 @@ test('a subscription that was refreshed while the publication had a table of the
   await at('drop schema gateway cascade; delete from shop.redemption where line = 61')
 })
 
-test('a platform that is on another server is copied again', async () => {
+test('the tables are copied again after the platform moves to another server', async () => {
   await owner`update gateway.subscription set server = 'the former/00000001'`
   await at(`insert into shop.redemption values ('C1', 7, 100)`)
   await untilCopied('The database of the platform is on another server, or was failed over.')
@@ -610,7 +614,7 @@ test('a platform that is on another server is copied again', async () => {
 test.each([
   ['the tables are', `update gateway.subscription set needs_copy = 'A test.'`],
   ['one table is', `update gateway.staged_table set needs_copy = 'A test.' where source = 'shop.redemption'`],
-])('a balance that only falls is never seen to rise while %s copied', async (_, need) => {
+])('readers never see a falling balance rise while %s copied', async (_, need) => {
   await write(`delete from shop.redemption where card = 'C2000';
     update shop."Gift Card" set "valueCents" = 10000000 where "No" = 'C2000'`)
   const client = await createApp({ pool })
@@ -654,7 +658,7 @@ test('a copy that fails leaves the former subscription enabled', async () => {
   expect(copies.splice(0)).toEqual(['A test.'])
 })
 
-test('a disabled subscription, and a log that will soon be deleted, are named', async () => {
+test('a disabled subscription is reported, and so is WAL that PostgreSQL will soon remove', async () => {
   await owner`alter subscription voucher_gateway disable`
   await at(`create table filler as select repeat(md5(n::text), 40) from generate_series(1, 40000) n`)
   await watch.follow()
@@ -684,7 +688,7 @@ test('a disabled subscription, and a log that will soon be deleted, are named', 
   await restarted.close()
 })
 
-test('the name of a type is a value, never SQL', async () => {
+test('the name of a type is quoted, so SQL in the name does not run', async () => {
   const type = 'integer); drop schema gateway cascade; --'
   const columns = [{ place: 1, name: 'a', type, standard: null, is_copied: false }]
   const table = JSON.stringify({ platform_oid: 1, schema: 'shop', name: 'x', key: [], marks: {}, columns })
@@ -692,9 +696,9 @@ test('the name of a type is a value, never SQL', async () => {
   expect(await owner`select to_regclass('gateway.step')::text as step`).toEqual([{ step: 'gateway.step' }])
 })
 
-test('the removal deletes all that the gateway made at the platform, and nothing else', async () => {
+test('the removal deletes everything that the gateway created at the platform, and nothing else', async () => {
   await expect(removeStaging(owner, undefined)).rejects.toThrow('--from')
-  // Of a copy that was killed, and of another gateway.
+  // Two slots that stay behind: one of a copy that was killed, and one of another gateway.
   for (const slot of [`${publication}_1`, 'voucher_gateway_00000000_1'])
     await platform`select pg_create_logical_replication_slot(${slot}::text, 'pgoutput')`
   await removeStaging(owner, platformUrl)

@@ -1,6 +1,6 @@
--- A platform with other habits: a schema and names of its own, some of them like the gateway's or in need of quotes, UUIDs, texts and
--- several columns as keys, cents, an enum, a tree by path, soft deletes, two kinds in one table, balances, states and consents as
--- logs, partitions, times without a zone.
+-- The tables of a platform that differ from the plain tables in: schema; names, some like the gateway's and some that
+-- need quotes; keys of UUIDs, texts or several columns; amounts in cents; an enum; a tree by path; soft deletes; two
+-- types of record in one table; logs of balances, states and consents; partitions; times without a zone.
 create schema shop;
 create type shop.state as enum ('active', 'blocked');
 create table shop.venue (

@@ -1,4 +1,4 @@
-/** The platform of venues: its mapping, and databases with its tables. */
+/** Copies the mapping of the venues platform, and creates databases with its tables. */
 import { cpSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createEmptyDatabase } from '../support/database.ts'
@@ -9,7 +9,7 @@ export const venuesFolder = fileURLToPath(new URL('venues', import.meta.url))
 
 export const venuesTables = readFileSync(`${venuesFolder}.tables.sql`, 'utf8')
 
-/** Copies the mapping. @param change gets the path of the copy */
+/** Copies the mapping, and returns the path of the copy. @param change changes files of the copy; gets its path */
 export function copyVenues(change: (copy: string) => void): string {
   const copy = createDirectory()
   cpSync(venuesFolder, copy, { recursive: true })
@@ -17,7 +17,7 @@ export function copyVenues(change: (copy: string) => void): string {
   return copy
 }
 
-/** Creates a database with the tables. @param rows statements that fill them */
+/** Creates a database with the tables of the platform. @param rows statements that insert rows */
 export async function createVenues(rows = '') {
   const { owner: platform, url } = await createEmptyDatabase()
   await platform.unsafe(`${venuesTables}; ${rows}`).simple()

@@ -6,13 +6,13 @@ import { createMark } from '../sync/mark.ts'
 import type { Random } from '../sync/random.ts'
 import type { Transaction, Work } from '../sync/writers.ts'
 
-/** Keys that exist, or existed. Each writer adds the keys of its rows. */
+/** The keys of rows that exist or existed. Each writer adds the keys of the rows that it inserts. */
 export interface Known {
-  /** Venues that are not moved or deleted: the first two are below `group`, the others below `group/branch`. */
+  /** Venues that no change moves or deletes. The first two are below `group`, and the others below `group/branch`. */
   owners: string[]
-  /** Venues that are moved. */
+  /** Venues that changes may move below another venue. */
   shops: string[]
-  /** Venues that own nothing, and are deleted. */
+  /** Venues without items or cards, which changes may delete. */
   leaves: string[]
   items: string[]
   collections: string[]
@@ -36,7 +36,7 @@ interface Context {
 
 type Change = (context: Context) => PromiseLike<{ count: number }>
 
-/** Creates the tables and the first rows. @returns their keys */
+/** Creates the tables and the first rows. @returns the keys of these rows */
 export async function seedVenues(sql: postgres.Sql, tables: string, cards: number): Promise<Known> {
   await sql.unsafe(`${tables};
     insert into shop.venue (path, name)
@@ -89,7 +89,7 @@ const one = ({ known, random }: Context, list: KeyList) => random.pick(known[lis
 
 const owner = (context: Context) => one(context, context.random.chance(0.8) ? 'owners' : 'shops')
 
-/** Returns a few keys in random order: concurrent writers can deadlock, as in production. */
+/** Returns a few keys in random order, so that concurrent writers can deadlock, as in production. */
 const some = (context: Context, list: KeyList) =>
   context.sql(Array.from({ length: 1 + context.random.below(4) }, () => one(context, list)))
 
@@ -98,11 +98,11 @@ const anyState = ({ random }: Context) => random.pick(['active', 'blocked'])!
 const anyCountry = ({ random }: Context) => random.pick(['AA', 'AB', 'AC', 'AD', 'AE'])!
 const anyParent = ({ random }: Context) => random.pick(['group', 'group/branch', 'elsewhere'])!
 
-/** Adds a row, unless there is one with its key. */
+/** Inserts a row, unless the table has a row with the same key. */
 const add = ({ sql }: Context, table: string, ...row: (string | number)[]) => sql`
   insert into ${sql(`shop.${table}`)} values ${sql([row])} on conflict do nothing`
 
-/** Changes a few rows. @param key the column of the keys of the list */
+/** Changes a few random rows. @param key the column of the table to which the keys of `list` belong */
 const set = (context: Context, table: string, row: Record<string, string | number>, key: string, list: KeyList) => {
   const { sql } = context
   return sql`update ${sql(`shop.${table}`)} set ${sql(row)} where ${sql(key)} in ${some(context, list)}`
@@ -138,7 +138,7 @@ const moveCard: Change = context => {
     where card = ${one(context, 'cards')}`
 }
 
-/** Moves an order to another day, with its lines, often to another partition. */
+/** Changes the day of an order and of its lines, which often moves them to another partition. */
 const moveOrder: Change = async context => {
   const { sql, known, random } = context
   const { orderNo, placed_at } = anyOrder(context)
@@ -160,7 +160,7 @@ const attachPartition: Change = async context => {
   await sql.unsafe(`create table shop.orders_${year} (like shop.orders including indexes)`)
   await sql.unsafe(`
     alter table shop.orders attach partition shop.orders_${year} for values from ('${year}-01-01') to ('${year + 1}-01-01')`)
-  // Replication copies no rows that a table had before.
+  // The rows are inserted after the attach, because replication does not copy rows that a partition already has.
   await sql`insert into shop.orders ${sql(order)}`
   known.orders.push(order)
   return insertLines(context, order, await insertCards(context, 2))
@@ -195,7 +195,7 @@ const deleteCustomer: Change = async context => {
 const consent = (sql: postgres.ISql, customer: string, given: boolean) =>
   sql`insert into shop.consent values (${customer}, ${given}, clock_timestamp()) on conflict do nothing`
 
-/** Moves a venue and the venues below it to the venue of a path. */
+/** Moves a venue and its descendants below the venue at `path`. */
 const moveVenue = (sql: postgres.ISql, id: string, path: string) => sql`
   update shop.venue set path = ${path}::text || substr(venue.path, length(regexp_replace(moved.path, '/[^/]*$', '')) + 1)
   from (select path from shop.venue where id = ${id}) moved
@@ -212,7 +212,7 @@ const insertVenue: Change = async context => {
   return result
 }
 
-/** Makes a size an item, or an item a size. */
+/** Turns a size into an item, or an item into a size of another item. */
 const changeKind: Change = context => {
   const { sql } = context
   const item = one(context, 'items')
@@ -234,7 +234,7 @@ const deleteCollection: Change = async context => {
   return context.sql`delete from shop.collections where id = ${id}`
 }
 
-/** A change and its relative frequency. A `checked` change relies on foreign keys. */
+/** A change and its relative frequency. A `checked` change needs foreign keys that reject wrong rows. */
 type Weighted = [weight: number, change: Change, checked?: 'checked']
 
 const changes: Weighted[] = [
@@ -284,7 +284,7 @@ const changes: Weighted[] = [
   [1, c => c.sql`delete from shop.venue where id = ${one(c, 'leaves')}`, 'checked'],
 ]
 
-/** Changes of many rows, or of one on which many records depend. */
+/** Changes of many rows, or of one row on which many records depend. */
 const loads: Change[] = [
   async context => ({ count: (await insertCards(context, context.bulkRows)).length }),
   c => c.sql`update shop.venue set zone = 'Europe/Paris' where id = ${one(c, 'owners')}`,
@@ -295,7 +295,7 @@ const loads: Change[] = [
   },
 ]
 
-/** Makes a record leave a list and come back in another transaction, soon or at once. */
+/** Takes a record out of a list and, after at most 60 ms, brings it back in another transaction. */
 async function leaveAndReturn(sql: postgres.Sql, known: Known, random: Random): Promise<void> {
   const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
   const pick = (list: KeyList) => random.pick(known[list]) ?? ''
@@ -318,7 +318,7 @@ async function leaveAndReturn(sql: postgres.Sql, known: Known, random: Random): 
   await back()
 }
 
-/** Returns what writers do. @param bulkRows rows of a bulk load */
+/** Returns the changes that writers make. @param bulkRows the number of rows of a bulk load */
 export function createVenuesWork(known: Known, bulkRows: number) {
   const contextOf = (sql: Transaction, random: Random) => ({ sql, known, random, bulkRows, mark: createMark() })
   const work: Work = {
@@ -329,13 +329,13 @@ export function createVenuesWork(known: Known, bulkRows: number) {
   }
   return {
     ...work,
-    /** Makes changes of all kinds, each in a transaction of its own: a short run may have missed some. */
+    /** Makes each kind of change five times, one per transaction, because a short run may have missed some kinds. */
     async changeAll(sql: postgres.Sql, random: Random): Promise<void> {
       for (const [, change] of changes.flatMap(one => Array.from({ length: 5 }, () => one))) {
         await sql
           .begin(async transaction => void (await change(contextOf(transaction, random))))
           .catch(error => {
-            // Another row has this key, or refers to this one.
+            // A constraint failed: another row has this key, or refers to the deleted row.
             if (!/^23/.test(error.code)) throw error
           })
       }

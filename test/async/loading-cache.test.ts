@@ -9,7 +9,7 @@ interface Found {
 const lifetime = 500
 const [one, other] = [{ name: 'one' }, { name: 'other' }]
 
-/** The loads that have begun, whose results the test decides. */
+/** The loads that have started. The test decides when and how each of them ends. */
 let loads: { keys: readonly number[]; finds(found: (Found | null)[]): void; fails(error: Error): void }[]
 let cache: ReturnType<typeof createLoadingCache<number, Found>>
 beforeEach(() => {
@@ -19,14 +19,14 @@ beforeEach(() => {
   cache = createLoadingCache(load, lifetime)
 })
 
-/** Begins to load a key. @returns the value, and the newest load */
+/** Starts to load a key. @returns a promise of the value, and the newest load */
 async function load(key: number) {
   const value = cache.load(key)
   await turn()
   return { value, ...loads.at(-1)! }
 }
 
-test('concurrent loads of a key share one query, and later ones use the cached value', async () => {
+test('concurrent loads of a key share one query, and later loads use the cached value', async () => {
   const { value, keys, finds } = await load(1)
   const again = cache.load(1)
   expect(cache.peek(1)).toBeUndefined()
@@ -36,7 +36,7 @@ test('concurrent loads of a key share one query, and later ones use the cached v
   expect([keys, loads.length]).toEqual([[1], 1])
 })
 
-test('a missing value is queried again each time', async () => {
+test('a value that was not found is queried again at each load', async () => {
   const first = await load(1)
   first.finds([null])
   expect(await first.value).toBeNull()
@@ -57,7 +57,7 @@ test('a failure rejects all loads that share it, and the next load queries again
   expect(await next.value).toEqual(one)
 })
 
-test('a load that is older than the lifetime is not joined, and its value is returned, but not cached', async () => {
+test('a load that is older than the lifetime gets no new callers, and its value is returned, but not cached', async () => {
   const late = await load(1)
   await pause(2 * lifetime)
   late.finds([one])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { allMaybePromise, mapMaybePromise } from '../../src/async/maybe-promise.ts'
 
-test('a value that is no promise is used at once', () => {
+test('a value that is no promise is passed on synchronously', () => {
   expect(mapMaybePromise(1, value => value + 1)).toBe(2)
   expect(allMaybePromise([1, 2], value => value + 1)).toEqual([2, 3])
 })

@@ -1,4 +1,4 @@
-/** Medusa is adopted while its server sells and redeems gift cards. It needs packages: npm install --prefix test/adopt/medusa */
+/** Adopts Medusa while its server sells and redeems gift cards. Packages: npm install --prefix test/adopt/medusa */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { startMedusa } from './shop.ts'
 
 const mapping = join(import.meta.dirname, 'mapping')
 
-/** Regions of the shop, with what 2,500 minor units of their currencies are. */
+/** Regions of the shop, with the value of 2,500 minor units in major units of each currency. */
 const regions = [
   { region: 'reg_eu', currency: 'EUR', unit: 25 },
   { region: 'reg_jp', currency: 'JPY', unit: 2500 },
@@ -24,7 +24,10 @@ const regions = [
 
 const contains = (object: object): { asymmetricMatch: (other: unknown) => boolean } => expect.objectContaining(object)
 
-/** Creates the database of Medusa, and the environment of commands: the gateway has that database, or one on another server. */
+/**
+ * Creates the database of Medusa and the environment of commands. When replicated, the gateway's database is on another
+ * server.
+ */
 async function createDatabases(isReplicated: boolean) {
   const gateway = await createEmptyDatabase()
   if (!isReplicated) return { address: gateway.address, environment: { DATABASE_URL: gateway.url } }
@@ -42,7 +45,7 @@ test.each([
   afterFile(() => platform.end({ timeout: 1 }))
   const shop = await startMedusa(address)
   await platform.unsafe(readFileSync(join(import.meta.dirname, 'rows.sql'), 'utf8')).simple()
-  /** Returns the catalog of Medusa's database, without the lines that differ in each dump. */
+  /** Dumps the catalog of Medusa's database without the lines that differ in each dump. */
   const readCatalog = (...options: string[]) =>
     execFileSync(
       join(packagedPrograms(), 'pg_dump'),
@@ -56,7 +59,7 @@ test.each([
     return stdout
   }
 
-  // As docs/adopting.md says, what init writes lacks two constants.
+  // The files of `adopt init` lack two constants (see docs/adopting.md).
   const drafted = join(createDirectory(), 'mapping')
   await command('adopt', 'init', drafted)
   const checked = await run(['adopt', 'check', drafted, '--json'], { DATABASE_URL: addressUrl(address) })
@@ -68,7 +71,7 @@ test.each([
   ])
 
   if (isReplicated) {
-    // A table without a primary key.
+    // The check must name the one table that has no primary key.
     const { stdout } = await run(['adopt', 'check', mapping], environment)
     const [, cure = ''] = /Run at the platform: (alter table .*;)/.exec(stdout) ?? []
     await platform.unsafe(cure)
@@ -76,9 +79,9 @@ test.each([
   const catalog = readCatalog()
   expect(await command('adopt', 'check', mapping)).toContain('0 errors,')
 
-  /** What v1 has to show of the gift cards that the test sells. */
+  /** The fields that v1 must return for each gift card that the test sells. */
   const sold: object[] = []
-  /** Sells gift cards of 10,000 minor units, and redeems each card one to four times, a quarter each time. */
+  /** Sells gift cards of 10,000 minor units, and redeems a quarter of each card one to four times. */
   async function sell(count: number) {
     for (let n = 0; n < count; n++) {
       const { region, currency, unit } = regions[n % regions.length]!

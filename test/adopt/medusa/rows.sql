@@ -1,4 +1,5 @@
--- A year of a hotel's shop, in the tables of Medusa after its first start, which has written the store, countries and currencies.
+-- The data of one year in the shop of a hotel. At its first start, Medusa has written the store, countries and
+-- currencies.
 update store set name = 'Lakeside Hotel', default_currency_code = 'eur';
 insert into "user" (id, email, api_token) values ('usr_1', 'shop@example.com', 'admin');
 
@@ -11,7 +12,7 @@ insert into region_payment_providers select id, 'manual' from region;
 insert into product_category (id, name, handle, mpath, is_active, rank)
 select 'pcat_' || n, 'Category ' || n, 'category-' || n, 'pcat_' || n || '.', n < 6, n from generate_series(0, 6) n;
 
--- Twenty gift cards, and goods that are paid with them.
+-- Twenty products that are gift cards, and goods that customers pay for with gift cards.
 insert into product (id, title, subtitle, description, handle, is_giftcard, status, thumbnail, metadata)
 select 'prod_' || n, case when n <= 20 then 'Gift card ' else 'Towel ' end || n, 'A present', repeat('A long text. ', 50), 'product-' || n,
        n <= 20, case n when 20 then 'draft' else 'published' end::product_status_enum, 'https://img.example/' || n || '.jpg',
@@ -42,7 +43,7 @@ select 'addr_' || n, 'cus_' || n, 'Street ' || n, 'Town', (array['de', 'at', 'jp
 from generate_series(1, 2000, 2) n;
 update customer set billing_address_id = address.id from address where address.customer_id = customer.id;
 
--- Each order has one item: one gift card, or two of the same.
+-- Each order has one item: one gift card, or two gift cards of the same product.
 insert into "order" (id, status, payment_status, customer_id, email, region_id, currency_code, sales_channel_id, created_at)
 select 'order_' || n, case when n % 100 = 0 then 'canceled' else 'completed' end::order_status_enum, 'captured', 'cus_' || 1 + n % 2000,
        'guest' || 1 + n % 2000 || '@example.com', region.id, currency_code, default_sales_channel_id, now() - n % 365 * interval '1 day'
@@ -59,7 +60,7 @@ select 'gift_' || substr(item.id, 6) || '_' || copy, upper(substr(md5(item.id ||
 from line_item item join "order" on "order".id = order_id cross join generate_series(1, quantity) copy;
 insert into gift_card_transaction (id, gift_card_id, order_id, amount)
 select 'gct_' || substr(id, 6), id, order_id, value - balance from gift_card where balance < value;
--- Given away, without an order; without an end; deleted.
+-- A card that was given away without an order, a card that never expires, and a deleted card.
 insert into gift_card (id, code, value, balance, region_id, ends_at, deleted_at) values
   ('gift_free', 'FREE', 5000, 5000, 'reg_eu', null, null),
   ('gift_ever', 'EVER', 5000, 5000, 'reg_eu', 'infinity', null),

@@ -1,4 +1,4 @@
-/** Medusa's own server in a process of its own, its customers and its administrator. */
+/** Starts the server of Medusa in a separate process, and acts as its customers and its administrator. */
 import { join } from 'node:path'
 import { afterFile } from '../../support/cleanups.ts'
 import type { TestDatabase } from '../../support/database.ts'
@@ -19,9 +19,13 @@ interface Order {
   gift_card_total: number
 }
 
-/** Creates Medusa's tables in a database, and starts its server. @param address a server that listens on a Unix socket */
+/**
+ * Creates the tables of Medusa in a database, and starts the Medusa server.
+ *
+ * @param address a server of PostgreSQL that listens on a Unix socket
+ */
 export async function startMedusa({ host, port, user, database }: TestDatabase['address']) {
-  // Medusa reads no address of a Unix socket.
+  // Medusa cannot connect to a Unix socket, so a proxy listens on a TCP port.
   const proxy = await startProxy(() => `${host}/.s.PGSQL.${port}`)
   afterFile(proxy.stop)
   const environment = {
@@ -54,9 +58,9 @@ export async function startMedusa({ host, port, user, database }: TestDatabase['
   }
 
   return {
-    /** Sends a request of the administrator whom rows.sql creates. */
+    /** Sends a request as the administrator whom rows.sql creates. */
     admin: (method: string, path: string, body?: object) => request(method, `/admin/${path}`, body),
-    /** Orders one piece of a variant as a customer, and pays it, with a gift card if there is a code. */
+    /** Orders and pays one piece of a variant as a customer. With a `code`, the customer pays with that gift card. */
     async order(region: string, variant: string, code?: string): Promise<Order> {
       const items = [{ variant_id: variant, quantity: 1 }]
       const { cart } = await request('POST', '/store/carts', { region_id: region, items })

@@ -1,4 +1,4 @@
--- This shop notes the consent to its newsletter in the metadata of a customer.
+-- This shop stores the consent to its newsletter in the metadata of a customer.
 select customer.id as key, 1 as tenant_id, email, coalesce(customer.metadata -> 'newsletter' = 'true', false) as marketing_opted,
        (customer.metadata ->> 'newsletter_at')::timestamptz as consented_at, customer.created_at,
        customer.first_name as forename, customer.last_name as surname,

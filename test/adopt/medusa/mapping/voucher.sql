@@ -1,5 +1,5 @@
--- Medusa does not say from which item of its order a gift card comes: the one of its value is taken. It also disables a card that
--- is spent, which is not void.
+-- Medusa does not store which item of an order created a gift card, so the item with the same value is used. Medusa
+-- disables a spent card too, but a spent card is not void.
 select card.id as key, 1 as tenant_id, code as reference,
        gateway.major_units(value, region.currency_code) as initial_balance,
        gateway.major_units(balance, region.currency_code) as current_balance,
