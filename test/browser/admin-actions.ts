@@ -1,24 +1,24 @@
 import type { Page } from 'playwright-core'
 import { root } from '../admin/support.ts'
 
-/** Fills in the sign-in and sends it. */
+/** Fills in the sign-in form and sends the form. */
 export async function trySignIn(page: Page, origin: string, { email, password } = root): Promise<void> {
   await page.goto(`${origin}/admin/login`)
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel('Password').fill(password)
   const answered = page.waitForResponse(answer => answer.request().method() === 'POST')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  // On a busy machine the check of a password can take longer than the service waits.
+  // On a busy machine the check of a password can exceed the time limit of a request.
   if ((await answered).status() === 503) await trySignIn(page, origin, { email, password })
 }
 
-/** Signs in as a person does, and ends on the list of tokens. */
+/** Signs in on the page, and waits for the list of tokens. */
 export async function signIn(page: Page, origin: string, who = root): Promise<void> {
   await trySignIn(page, origin, who)
   await page.waitForURL(`${origin}/admin/tokens`)
 }
 
-/** Finds a tenant by a part of its name, and adds the first match of that name. */
+/** Searches for a tenant by a part of its name, and adds the first result named `name`. */
 export async function pickTenant(page: Page, part: string, name: string): Promise<void> {
   await page.getByLabel('Find a tenant').fill(part)
   await page.getByRole('button', { name: 'Find' }).click()
@@ -36,5 +36,5 @@ export async function secretOn(page: Page): Promise<string> {
   return (await page.locator('#secret').textContent()) ?? ''
 }
 
-/** The id of the token whose page, or a page below it, is shown. */
+/** Reads the id of a token from the address of its page, or of a page below its page. */
 export const tokenIdOf = (page: Page) => Number(/\/tokens\/(\d+)/.exec(page.url())?.[1])

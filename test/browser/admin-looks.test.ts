@@ -16,7 +16,7 @@ import { look, saveScreenshot, takesScreenshots } from './look.ts'
 
 const browser = await startBrowser()
 
-/** Starts a service over a database of its own, and opens a page in a browser context of its own. */
+/** Starts a service with a new database, and opens a page in a new browser context. */
 async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
   const service = await startService(environment)
   const origin = await service.client.app.listen({ host: '127.0.0.1', port })
@@ -26,7 +26,10 @@ async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
 
 type Site = Awaited<ReturnType<typeof open>>
 
-/** A page: its name, its path, and for the answer to a form the texts that are typed into it and the button that sends it. */
+/**
+ * A page to check: its name and its path. When the page answers a form: the texts to type into the form, and the button
+ * that sends the form.
+ */
 type Row = [name: string, path: string, fields?: Record<string, string>, button?: string]
 
 async function lookAt({ page, origin }: Site, rows: readonly Row[]): Promise<void> {
@@ -42,7 +45,7 @@ async function lookAt({ page, origin }: Site, rows: readonly Row[]): Promise<voi
   }
 }
 
-test('the pages of the sign-in are accessible and fit', async () => {
+test('the sign-in pages are accessible and not wider than the screen', async () => {
   const site = await open()
   const { pool } = site.database
   const first = `/admin/setup/${await inviteFirstAdministrator(pool, tester)}`
@@ -70,19 +73,19 @@ test('the pages of the sign-in are accessible and fit', async () => {
   await look(site.page, 'login-limit')
 })
 
-test('a person signs in through an OpenID provider, which is another site', async () => {
+test('a person can sign in through an OpenID provider on another site', async () => {
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const provider = await startProvider([`${origin}/admin/login/callback`])
   const { page } = await open({ PUBLIC_URL: origin, ...provider.environment, OIDC_DOMAINS: 'example.com' }, port)
-  // The provider does not prompt: it signs in its last visitor.
+  // The provider does not prompt. It signs in the person of its last `visit`.
   await provider.visit('about:blank', { sub: 'ann', email: 'ann@example.com', email_verified: true })
   await page.goto(`${origin}/admin/audit`)
   await look(page, 'openid-login')
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
   await page.getByRole('heading', { name: 'Audit' }).waitFor()
   await page.context().clearCookies()
-  // When the provider prompts, its own page redirects back.
+  // A provider that prompts sends a page, which then redirects to the service.
   const journey = await page.request.get(`${origin}/admin/login/openid?next=/admin/audit`, { maxRedirects: 0 })
   await page.goto(`${provider.issuer}/a-page-of-theirs`)
   await page.evaluate(`location.href = ${JSON.stringify(journey.headers().location)}`)
@@ -103,7 +106,7 @@ describe('the pages of an administrator', async () => {
   await createAccount(site.database, ada.email)
   await signIn(page, origin, ada)
   const busy = `/admin/tokens/${await fillLifelike(site)}`
-  // `PICTURES=on npm test -- --project browser` puts them where the docs show them.
+  // `PICTURES=on npm test -- --project browser` saves the screenshots in the folder of the docs.
   for (const [name, path] of takesScreenshots ? Object.entries({ tokens: '/admin/tokens', token: busy }) : []) {
     await page.goto(origin + path)
     await saveScreenshot(page, name)
@@ -156,9 +159,10 @@ describe('the pages of an administrator', async () => {
       ['not-found', '/admin/nowhere'],
     ],
   }
-  test.each(Object.entries(pages))('about %s are accessible and fit', (_, rows) => lookAt(site, rows))
+  test.each(Object.entries(pages))('about %s are accessible and not wider than the screen', (_, rows) =>
+    lookAt(site, rows))
 
-  test('with the numbers of a chart are accessible and fit', async () => {
+  test('with the numbers of a chart are accessible and not wider than the screen', async () => {
     await page.goto(origin + busy)
     await page.getByText('The numbers as a table').first().click()
     await look(page, 'token-numbers')

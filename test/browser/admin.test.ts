@@ -8,18 +8,18 @@ const { database, build, origin, browser, pool } = await startSite()
 await createAccount(database)
 const mill = await build.tenant({ name: 'The Old Mill' })
 
-test('HTML in names is shown as entered, and does not run', async () => {
+test('HTML in names is shown as text, and does not run', async () => {
   const html = `<script>document.title = 'ran'</script><img src=x onerror="document.title='ran'">&amp;'"`
   const email = '<img/src=x/onerror=alert(1)>@example.com'
   await build.tenant({ name: `Tenant ${html}`, parent_id: await build.tenant({ name: `Above ${html}` }) })
   await createAccount(database, email)
   const { page } = await openPage(browser, origin, { expected: /status of 422/ })
-  // The browser, unlike the service, would reject it as an e-mail.
+  // Turns off the browser's check of forms, because it would reject this e-mail, which the service accepts.
   await page.addInitScript(
     `addEventListener('DOMContentLoaded', () => { for (const form of document.forms) form.noValidate = true })`,
   )
 
-  /** Checks that texts are shown as text, and that the only scripts are files of the page. */
+  /** Checks that the page shows `texts` as text, and that each of its scripts is a file. */
   async function shows(...texts: string[]): Promise<void> {
     for (const text of texts) expect(await page.getByRole('main').innerText()).toContain(text)
     expect(await page.title()).not.toBe('ran')
@@ -68,12 +68,12 @@ test('the buttons copy the secret and the command', async () => {
   const pasted = () => page.evaluate<string>('navigator.clipboard.readText()')
   await page.getByRole('button', { name: 'Copy' }).first().click()
   await expect.poll(pasted).toBe(secret)
-  // The other one may still be named Copied.
+  // The first button may still have the name Copied, so the second button is found by its attribute.
   await page.locator('button[data-copy="curl"]').click()
   await expect.poll(pasted).toMatch(/^curl -H /)
 })
 
-test('sign-in and token creation work with the keyboard, with a visible focus', async () => {
+test('sign-in and token creation work with the keyboard alone, and the focus is always visible', async () => {
   const { page } = await openPage(browser, origin)
   const focused = () =>
     page.evaluate<{ name: string; seen: boolean }>(`(() => {
@@ -81,12 +81,12 @@ test('sign-in and token creation work with the keyboard, with a visible focus', 
       const { outlineStyle, outlineWidth } = getComputedStyle(element)
       const label = element.labels?.[0] ?? element
       const name = element.id || element.getAttribute('aria-label') || label.textContent.trim()
-      // A date has a button within, which the browser itself outlines.
+      // A date field contains a button, and the browser itself outlines the button.
       const within = element.type === 'date' && !element.matches(':focus')
       return { name, seen: within || (outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2) }
     })()`)
 
-  /** Goes from control to control until it is there. */
+  /** Presses Tab until the control named `to` has the focus. */
   async function go(to: string): Promise<void> {
     for (let presses = 0; presses < 60; presses++) {
       await page.keyboard.press('Tab')

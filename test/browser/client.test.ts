@@ -4,14 +4,14 @@ import type { VoucherGateway } from '#client'
 import { startBrowser } from '../support/browser.ts'
 import { startService } from '../support/service.ts'
 
-/** A page that loads the client. A test's own `import` would be one of Vite's. */
+/** A page that loads the client. Vite would replace an `import` in the code of the test. */
 const html = `<title>Shop</title>
   <script type="module">import { VoucherGateway } from './index.js'; window.VoucherGateway = VoucherGateway</script>`
 
-/** The compiled modules of the client, which the global set-up builds. */
+/** The compiled modules of the client. The global set-up builds them. */
 const modules = new URL('../../dist/client/', import.meta.url)
 
-test('the client runs in a browser: lists, exports, resolutions, errors and aborts', async () => {
+test('the client works in a browser: lists, exports, resolutions, errors and aborts', async () => {
   const { build, client } = await startService()
   const url = await client.app.listen({ host: '127.0.0.1', port: 0 })
   const tenant = await build.tenant()
@@ -19,7 +19,8 @@ test('the client runs in a browser: lists, exports, resolutions, errors and abor
   const { secret: token } = await build.token([tenant])
 
   const page = await (await startBrowser()).newPage()
-  // The page and the modules of a shop on the service's origin; all other requests reach the service.
+  // The browser gets the page and its modules from the test, at the origin of the service. The service answers all
+  // other requests.
   await page.route(`${url}/shop/`, route => route.fulfill({ contentType: 'text/html', body: html }))
   for (const name of readdirSync(modules)) {
     const body = readFileSync(new URL(name, modules), 'utf8')

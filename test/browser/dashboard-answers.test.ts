@@ -1,4 +1,4 @@
-// The dashboard shows the data of one view, even when an answer is late, incomplete, old or missing.
+// The dashboard shows only the data of the current view, even when an answer is late, incomplete, old or missing.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
@@ -15,7 +15,7 @@ const { build, origin, pool, platform } = site
 const sell = (tenant: number, product: number, value: number, day: string, currency = 'GBP') =>
   build.sale(tenant, value, day, { product_id: product, currency })
 
-/** A tenant that sold one product in 2024, for one value in the first half and for another in the second. */
+/** Creates a tenant that sold one product in each half of 2024. `values` has the amount of each half. */
 async function createSeller(parent: number, name: string, values: [number, number], currency = 'GBP') {
   const id = await build.tenant({ name, parent_id: parent })
   const product = await build.product(id, { title: `${name} product` })
@@ -45,7 +45,7 @@ const choosePeriod = async (page: Page, from: string, to: string) => {
   await page.getByRole('button', { name: 'Show', exact: true }).click()
 }
 
-test('figures of the view before are named as such and do not work while others load', async () => {
+test('while new figures load, the figures of the former view are labelled and cannot be used', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}&table=products`)
   await tables(page).getByText('Alder product').waitFor()
   const release = await hold(page, DashboardFigures)
@@ -58,7 +58,7 @@ test('figures of the view before are named as such and do not work while others 
   expect(await page.locator('.figures[inert], .figures[aria-busy=true]').count()).toBe(0)
 })
 
-test('figures of the former tenant are not shown when the figures of the next tenant cannot be loaded', async () => {
+test('the figures of the former tenant disappear when the figures of the next tenant cannot be loaded', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}`)
   await sold(page, '£10.00')
   const stop = await intercept(page, DashboardFigures, route => route.abort())
@@ -74,7 +74,7 @@ test('figures of the former tenant are not shown when the figures of the next te
   await sold(page, '£300.00')
 })
 
-test('without a connection the last figures stay with their time, and current figures replace them when it is back', async () => {
+test('without a connection the last figures stay with their time; after a reconnection, current figures replace them', async () => {
   const shop = await build.tenant({ name: 'Shop' })
   const product = await build.product(shop, { title: 'Tea' })
   await sell(shop, product, 10, '2024-02-01')
@@ -91,7 +91,7 @@ test('without a connection the last figures stay with their time, and current fi
   await sold(page, '£10.00')
   await row.waitFor()
 
-  // Another view does not have them; on the way back they are there again.
+  // Another view has no stored figures. The first view shows its stored figures again.
   await choosePeriod(page, '2024-07-01', '2024-12-31')
   await notice.getByText('The figures could not be loaded. This device is offline.').waitFor()
   expect(await page.getByText('£').count()).toBe(0)
@@ -110,7 +110,7 @@ test('without a connection the last figures stay with their time, and current fi
   await notice.waitFor({ state: 'detached' })
 })
 
-test('all answers are deleted when the token ended while there was no connection', async () => {
+test('when the token ended while the browser was offline, the dashboard deletes all stored answers', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}`)
   await sold(page, '£10.00')
   await page.context().setOffline(true)
@@ -121,7 +121,7 @@ test('all answers are deleted when the token ended while there was no connection
   expect(await page.getByText(/£|Alder/).count()).toBe(0)
 })
 
-test('the currency of the address stays chosen when it has no data, and the page names the others', async () => {
+test('a currency in the address stays chosen even without data, and the page names currencies with data', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}&currency=GBP`)
   const chosen = page.getByLabel('Currency', { exact: true }).locator('option:checked')
   const named = (currency: string) => expect.poll(() => chosen.textContent()).toBe(currency)
@@ -137,7 +137,7 @@ test('the currency of the address stays chosen when it has no data, and the page
   await named('EUR')
 })
 
-test('a list begins again when what it lists changes, and when the address names no place in it', async () => {
+test('a list shows its first page when its filter changes, or when the cursor in the address is not valid', async () => {
   const busy = await build.tenant({ name: 'Busy', parent_id: group })
   const product = await build.product(busy)
   for (let number = 1; number <= 26; number++) await sell(busy, product, number, '2024-02-01')
@@ -155,7 +155,7 @@ test('a list begins again when what it lists changes, and when the address names
   expect(page.url()).not.toContain('before=')
 })
 
-test('a list of products that is cut at its limit has a note, and so has its file', async () => {
+test('a list of products that reaches its limit says so, and so does the name of its file', async () => {
   const tenant = await build.tenant({ name: 'Bazaar' })
   const token = await build.token([tenant])
   for (let number = 1; number <= 101; number++) await sell(tenant, await build.product(tenant), number, '2024-03-01')
@@ -166,8 +166,8 @@ test('a list of products that is cut at its limit has a note, and so has its fil
   expect(name).toBe(`top-100-products-${tenant}-2024-01-01-2024-06-30.csv`)
 })
 
-test('figures that are old are shown with their age, by the clock of the service', async () => {
-  // The browser's clock is a day ahead: it does not count.
+test('old figures are shown with their age, which is measured by the clock of the service', async () => {
+  // The clock of the browser is a day ahead, and must not change the shown age.
   const clock = Date.now() + 86_400_000
   const { page } = await openDashboard(site, `tenant=${alder}&${firstHalf}`, secret, { clock })
   const notice = page.locator('.figures').getByRole('status').filter({ hasText: 'old when they were read' })
@@ -188,11 +188,12 @@ test('figures that are old are shown with their age, by the clock of the service
   await notice.waitFor({ state: 'detached' })
 })
 
-test('during the first fill it says so, and shows them as soon as it finds them', async () => {
-  // A clock that is installed in an open page says 1970 for a moment, and the dashboard asks for the figures of that day.
+test('during the first fill the dashboard says so, and shows the figures as soon as the fill is complete', async () => {
+  // The clock is set before the page opens: a clock that is installed later says 1970 at first, and the dashboard would
+  // read the figures of 1970.
   const { page } = await openDashboard(site, `tenant=${alder}&${firstHalf}`, secret, { clock: Date.now() })
   await sold(page, '£10.00')
-  // As a transaction that makes a long step holds them.
+  // A transaction with a long step holds the same lock.
   await platform.begin(async sql => {
     await sql`lock table gateway.step_lock in exclusive mode`
     await platform`update gateway.step set is_complete = false`
@@ -200,7 +201,7 @@ test('during the first fill it says so, and shows them as soon as it finds them'
     await page.getByLabel('To', { exact: true }).fill('2024-12-31')
     await page.getByRole('button', { name: 'Show', exact: true }).click()
     await waits.getByText(/time\. The dashboard tries again by itself\.$/).waitFor()
-    // A request for the products of the earlier view can be the first to find it.
+    // The earlier view may still be shown while its products are read, so wait until its amounts are gone.
     await page.getByText('£').first().waitFor({ state: 'detached' })
     expect(await page.getByRole('alert').count()).toBe(0)
     await look(page, 'dashboard-counting')

@@ -10,7 +10,7 @@ const site = await startSite()
 const { build, origin, platform } = site
 await loadDemo(platform, { scale: 1 })
 
-/** The group of the demo data, with the tenants below it. */
+/** The id of the group tenant in the demo data. */
 const group = 1
 const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
@@ -38,10 +38,10 @@ const [days] = await platform<{ from: string; to: string; before: string; lastYe
   from (select now() at time zone 'Europe/London' as d) today`
 if (!days) throw new Error('the database has no clock')
 
-/** Three whole months. */
+/** The parameters of the address for three whole months. */
 const period = `from=${days.from}&to=${days.to}&by=month`
 
-test('the cards show what the records add up to, and the change against the days that are chosen', async () => {
+test('the cards show the sums of the records, and the change against the chosen earlier period', async () => {
   const shop = await build.tenant({ name: 'Counted', time_zone: 'Europe/London' })
   const soon = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10)
   await build.sale(shop, 100, days.lastYear)
@@ -80,7 +80,7 @@ test('the cards show what the records add up to, and the change against the days
   expect((await card(page, 'Sold'))[3]).toMatch(/£50\.00$/)
 })
 
-test('a sentence explains an address that is not valid, and figures that cannot be shown', async () => {
+test('the page explains an invalid address, and figures that it cannot show', async () => {
   const { page } = await open('currency=pounds&table=vouchers&least=some')
   await page.getByText('“pounds” in the address is not a currency code').waitFor()
   await page.getByText('Give an amount, for example 12.50.').waitFor()
@@ -95,7 +95,7 @@ test('a sentence explains an address that is not valid, and figures that cannot 
   await other.page.getByText('This voucher does not exist, or the token may not see it.').waitFor()
 })
 
-test('a plot is a slider over its values, and has them as a table', async () => {
+test('a plot is a slider over its values, and a table has the same values', async () => {
   const { page } = await open(`${period}&currency=GBP`)
   const slider = page.getByRole('slider', { name: 'Vouchers sold' })
   await slider.focus()
@@ -115,7 +115,7 @@ test('a plot is a slider over its values, and has them as a table', async () => 
   expect(rows.map(row => row.split('\t')[0])).toEqual([0, 1, 2].map(month))
 })
 
-test('periods are sorted in the browser, and downloaded as they are sorted', async () => {
+test('the browser sorts the periods, and the downloaded file has the same order', async () => {
   const { page } = await open(`${period}&currency=GBP`)
   await table(page, 'Periods').getByRole('button', { name: 'Paid', exact: true }).click()
   await tables(page)
@@ -131,23 +131,23 @@ test('periods are sorted in the browser, and downloaded as they are sorted', asy
   expect(records.map(({ Currency, Paid }) => [Currency, Paid])).toEqual(amounts.map(amount => ['GBP', String(amount)]))
 })
 
-test('tenants below are compared, and each leads to its own figures', async () => {
+test('a table compares the tenants below, and each row links to the figures of its tenant', async () => {
   const { page } = await open(`${period}&currency=GBP&table=tenants`)
   await table(page, 'Tenants below').waitFor()
   const names = await platform<{ name: string }[]>`select name from tenant where parent_id = ${group}`
   const rows = await textOf(page, 'Tenants below')
   expect(rows).toHaveLength(1 + names.length)
-  // The rows add up to the total, and the total is the headline.
+  // The sum of the rows is the total, and the card shows the same total.
   const amountOf = (text = '') => Number(text.replace(/[£,]/g, '').replace('–', '0'))
   const sumOf = (cell: number) => rows.reduce((all, cells) => all + amountOf(cells[cell]), 0)
   const total = (await table(page, 'Tenants below').locator('tfoot tr').innerText()).split('\t')
   for (const cell of [1, 2, 10]) expect(sumOf(cell), `column ${cell}`).toBeCloseTo(amountOf(total[cell]), 2)
   expect(total[2]).toBe((await card(page, 'Sold'))[1])
   expect(total[10]).toBe((await card(page, 'Outstanding now'))[1])
-  // A tenant that sold only in another currency has no zeros.
+  // A tenant that sold only in another currency shows a dash instead of zero.
   const ireland = rows.find(([name]) => name === 'Foxglove & Tern Ireland')
   expect([ireland?.[2], ireland?.[3]]).toEqual(['–', expect.stringMatching(/^€[\d,.]+$/)])
-  // The file has a row for each currency of a tenant.
+  // The file has one row per tenant and currency.
   const { records } = await downloadCsv(page)
   const inIreland = records.filter(({ Tenant }) => Tenant === 'Foxglove & Tern Ireland')
   expect(inIreland.map(({ Currency }) => Currency)).not.toContain('GBP')
@@ -156,7 +156,7 @@ test('tenants below are compared, and each leads to its own figures', async () =
   await page.getByRole('heading', { level: 1, name }).waitFor()
 })
 
-test('many tenants are compared a page at a time, which costs a part of the usual rate, and downloaded whole', async () => {
+test('a page of many tenants costs only a part of the usual rate, and the download has all tenants', async () => {
   const chain = await build.tenant({ name: 'Chain' })
   const shops = Array.from({ length: 12 }, (_, index) => `Shop ${String(index + 1).padStart(2, '0')}`)
   for (const [index, name] of shops.entries()) {
@@ -171,7 +171,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   await page.getByRole('button', { name: 'Next page' }).click()
   await see('Shop 12')
   expect(await names()).toEqual(['Shop 11', 'Shop 12'])
-  // Nothing but a page of the tenants was asked for.
+  // The last request read only a page of the tenants.
   await expect.poll(() => page.locator('.rate').innerText()).toMatch(/^The last answer counted as \d\d operations/)
 
   const { records } = await downloadCsv(page)
@@ -179,7 +179,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   await tables(page).getByText('The file has 12 tenants.').waitFor()
 })
 
-test('products with the same title show their tenants, or their ids within one tenant', async () => {
+test('products with the same title show their tenants, or their ids when they belong to one tenant', async () => {
   const chain = await build.tenant({ name: 'Two spas' })
   const sell = async (tenant: number, title: string, value: number) => {
     const product = await build.product(tenant, { title })
@@ -199,7 +199,7 @@ test('products with the same title show their tenants, or their ids within one t
   expect((await textOf(page, 'Products')).map(([name]) => name)).toEqual(names)
 })
 
-test('vouchers are searched, filtered, sorted and paged by the service, and back returns', async () => {
+test('the service searches, filters, sorts and pages the vouchers, and the back button restores the former list', async () => {
   const { page } = await open(`${period}&table=vouchers&currency=GBP`)
   await table(page, 'Vouchers').waitFor()
   await table(page, 'Vouchers').getByRole('button', { name: 'Purchased' }).click()
@@ -221,7 +221,7 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
   await tables(page)
     .getByText(`${count(voided!.vouchers)} vouchers`, { exact: true })
     .waitFor()
-  // The list and its count are two answers.
+  // The list and its count arrive in two answers.
   const listed = async (cell: number) => (await textOf(page, 'Vouchers')).map(cells => cells[cell]?.trim())
   await expect.poll(async () => new Set(await listed(1))).toEqual(new Set(['Void']))
   await page.getByRole('button', { name: 'Clear the filters' }).click()
@@ -232,10 +232,10 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
   await page.getByText('No voucher matches these filters.').waitFor()
 })
 
-/** The number of vouchers at the end of a text: `£1,204.00 from 31 vouchers`, or a cell. */
+/** Matches the number of vouchers at the end of a text such as `£1,204.00 from 31 vouchers`, or in a cell. */
 const numberAtEnd = /([\d,]+)(?: vouchers?)?$/
 
-test('each number of vouchers leads to these vouchers', async () => {
+test('each number of vouchers links to a list of exactly these vouchers', async () => {
   const { page } = await open(`${period}&currency=GBP`)
   const figure = (name: string) => page.getByRole('figure', { name })
   const rows = (name: string, part: string) => table(page, name).locator(part)
@@ -250,7 +250,7 @@ test('each number of vouchers leads to these vouchers', async () => {
     ['Tenants', rows('Tenants below', 'tfoot')],
   ] as const) {
     await tables(page).getByRole('link', { name: shown, exact: true }).click()
-    // Away from the bars: the readout shows the one that is pointed at.
+    // The pointer leaves the bars, because the readout shows the bar under the pointer.
     await page.mouse.move(0, 0)
     const link = place.getByRole('link').filter({ hasText: numberAtEnd }).first()
     const words = await link.innerText()
@@ -263,7 +263,7 @@ test('each number of vouchers leads to these vouchers', async () => {
     await table(page, 'Vouchers').waitFor({ state: 'detached' })
   }
 
-  // A bar, by the readout below it; and the tab.
+  // A click on a bar lists the vouchers that the readout counts, and the tab lists all vouchers.
   const plot = figure('Vouchers sold')
   const first = { position: { x: 20, y: 60 } }
   await plot.getByRole('slider').hover(first)
@@ -279,7 +279,7 @@ test('each number of vouchers leads to these vouchers', async () => {
   await expect.poll(async () => (await listed.innerText()).startsWith(`${(await card(page, 'Sold'))[2]} `)).toBe(true)
 })
 
-test('the file of the vouchers that were sold adds up to the figures, as plain numbers', async () => {
+test('the file of sold vouchers has plain numbers, whose sum equals the figure on the page', async () => {
   const { page } = await open(`${period}&currency=GBP`)
   await cardOf(page, 'Sold').getByRole('link').click()
   await table(page, 'Vouchers').waitFor()
@@ -287,13 +287,13 @@ test('the file of the vouchers that were sold adds up to the figures, as plain n
   await tables(page)
     .getByText(`The file has ${count(records.length)} vouchers.`)
     .waitFor()
-  // Several pages.
+  // The list has several pages.
   expect(records.length).toBeGreaterThan(100)
   const paid = records.reduce((all, { Paid }) => all + Number(Paid), 0).toFixed(2)
   expect(paid).toBe((await card(page, 'Sold'))[1]?.replace(/[£,]/g, ''))
 })
 
-test('a voucher is shown over the page, by keyboard too, and going back returns to its row', async () => {
+test('a voucher opens over the page, with the keyboard too, and the back button returns to its row', async () => {
   const { page } = await open(`${period}&table=vouchers&sort=purchased`)
   const [first] = await platform<{ reference: string; product_title: string; name: string }[]>`
     select reference, product_title, name from purchased_voucher v join tenant t on t.id = v.tenant_id
@@ -318,7 +318,7 @@ test('a voucher is shown over the page, by keyboard too, and going back returns 
   expect(params(page).product).toMatch(/^\d+$/)
 })
 
-test('on a narrow screen the rows of a table are cards with labels, and it stays a table', async () => {
+test('on a narrow screen table rows look like labelled cards, and assistive technology still finds a table', async () => {
   const { page } = await open('currency=GBP')
   const shown = tables(page).locator('table.data')
   await table(page, 'Periods').waitFor()
@@ -327,7 +327,7 @@ test('on a narrow screen the rows of a table are cards with labels, and it stays
   const labels = await page.evaluate<string[]>(`[...document.querySelector('.tables tbody tr').cells].slice(1)
     .map(cell => getComputedStyle(cell, '::before').content.match(/"(.*?)"/)[1])`)
   expect(labels).toEqual(headings.slice(1))
-  // Checks the accessibility tree of the browser: the labels are not read twice.
+  // In the accessibility tree each label occurs once, so a screen reader does not read a label twice.
   const session = await page.context().newCDPSession(page)
   const { nodes } = await session.send('Accessibility.getFullAXTree')
   const namesOf = (role: string) => nodes.filter(node => node.role?.value === role).map(node => node.name?.value)
@@ -336,10 +336,10 @@ test('on a narrow screen the rows of a table are cards with labels, and it stays
   expect(namesOf('table')).toContain('Periods')
 })
 
-test('on paper it is a report: its view in words, all figures in light colours, and nothing to click', async () => {
+test('the printed dashboard describes its view in words, uses light colours, and has no controls', async () => {
   const { page } = await open('currency=GBP&period=last-12-months&table=tenants')
   await table(page, 'Tenants below').waitFor()
-  // The width of A4 between its margins.
+  // 703 px is the width of A4 paper between its margins.
   await page.setViewportSize({ width: 703, height: 1000 })
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
   const heading = await page.locator('.print-heading').innerText()
@@ -353,7 +353,7 @@ test('on paper it is a report: its view in words, all figures in light colours, 
   expect(colors).toEqual(['rgb(255, 255, 255)', 'rgb(255, 255, 255)'])
 })
 
-test('all of it is accessible and fits, wide and narrow, light and dark', async () => {
+test('each part of the dashboard is accessible and not wider than the screen: wide and narrow, light and dark', async () => {
   const { page } = await open(`currency=GBP`)
   const [voucher] = await platform<{ reference: string }[]>`
     select reference from purchased_voucher where tenant_id = ${group} and not void limit 1`
@@ -378,7 +378,7 @@ test('all of it is accessible and fits, wide and narrow, light and dark', async 
   }
 })
 
-// `PICTURES=on npm test -- --project browser` puts it where the README shows it.
+// `PICTURES=on npm test -- --project browser` saves the screenshot of the README.
 test.runIf(takesScreenshots)('takes the screenshot for the README', async () => {
   const { page } = await open('currency=GBP')
   await page.getByRole('figure', { name: 'Top products' }).waitFor()

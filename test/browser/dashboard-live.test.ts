@@ -1,4 +1,4 @@
-// The dashboard follows changes: its figures, plots and lists move without a reload.
+// The figures, plots and lists of the dashboard change without a reload when records change.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
@@ -13,7 +13,7 @@ const { build, pool } = site
 const shop = await build.tenant({ name: 'Shop' })
 const product = await build.product(shop, { title: 'Tea' })
 
-/** Sells for 10. @returns the reference */
+/** Sells a voucher for 10. @returns the reference of the voucher */
 async function sell(): Promise<string> {
   const reference = `LIVE-${++sold}`
   await build.sale(shop, 10, '2024-02-01', { reference, product_id: product })
@@ -34,7 +34,7 @@ async function open() {
   return { page, counter }
 }
 
-/** Waits until the headline, the first plot and the count of the list have all vouchers. */
+/** Waits until the headline, the first plot and the count of the list include all sold vouchers. */
 async function showsAll(page: Page, timeout = 30_000): Promise<void> {
   await page.locator('.figure-card').first().getByText(`£${sold}0.00`, { exact: true }).waitFor({ timeout })
   await until('the plot', async () => (await plotText(page)).includes(`£${sold}0`), timeout)
@@ -45,9 +45,9 @@ const plotText = (page: Page) => page.locator('.plot-card .plot-summary').first(
 const headline = (page: Page) => page.locator('.figure-card').first().innerText()
 const live = (page: Page) => page.getByRole('switch', { name: 'Live' })
 
-test('a sale appears within two seconds, and scroll, focus and the page of the list stay', async () => {
+test('a sale appears within two seconds, and the scroll position, the focus and the page of the list stay', async () => {
   const { page } = await open()
-  // A page that is loaded again has no such variable.
+  // A reload of the page would delete this variable.
   await page.evaluate(`window.loads = 0
     new MutationObserver(() => {
       window.loads += document.querySelectorAll('[aria-busy=true], [inert], .placeholder').length

@@ -4,17 +4,18 @@ import type { Page, Route } from 'playwright-core'
 import { projected } from '../support/projected.ts'
 import { openPage, type Site } from './site.ts'
 
-/** Types a token into the sign-in. */
+/** Types a token into the sign-in form, and sends the form. */
 export async function enterToken(page: Page, token: string): Promise<void> {
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.keyboard.press('Enter')
 }
 
 /**
- * Opens the dashboard as `openPage` does, when the figures have all changes, and types the token.
+ * Waits until the figures include all changes. Then opens the dashboard by `openPage`, and types the token.
  *
- * @param token null: none is typed
- * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: the time of the machine
+ * @param token null: no token is typed
+ * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: the time of the
+ *   machine
  */
 export async function openDashboard(
   { browser, origin, pool }: Site,
@@ -23,7 +24,7 @@ export async function openDashboard(
   { clock }: { clock?: number } = {},
 ) {
   await projected(pool)
-  // The browser itself reports failed requests, which some tests provoke.
+  // The browser logs failed requests as errors, and some tests cause failed requests.
   const opened = await openPage(browser, 'about:blank', { expected: /status of [45]\d\d|ERR_/ })
   const { page } = opened
   if (clock !== undefined) await page.clock.install({ time: clock })
@@ -32,11 +33,11 @@ export async function openDashboard(
   return opened
 }
 
-/** The part of the page with the tables, and one of them. */
+/** Finds the region of the page that contains the tables. */
 export const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
 export const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 
-/** Downloads the table that is shown. @returns its records by their headings, and the name of the file */
+/** Downloads the table that is shown. @returns the records with the headings as keys, and the name of the file */
 export async function downloadCsv(page: Page) {
   const downloading = page.waitForEvent('download')
   await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
@@ -45,14 +46,14 @@ export async function downloadCsv(page: Page) {
   return { records, name: download.suggestedFilename() }
 }
 
-/** The answer to a token whose rate is used up. */
+/** Returns the 429 answer for a token whose rate is used up. */
 export const rateLimited = (seconds: number) => ({
   status: 429,
   headers: { 'Retry-After': String(seconds) },
   json: { errors: [{ message: 'Too many.', extensions: { code: 'RATE_LIMITED' } }] },
 })
 
-/** Handles the requests of one operation otherwise until the returned function is called. */
+/** Passes the requests of one operation to a handler until the returned function is called. */
 export async function intercept(
   page: Page,
   { id }: { id: string },
@@ -63,7 +64,7 @@ export async function intercept(
   return () => page.unroute('**/graphql', handler)
 }
 
-/** Holds the requests of one operation back until the returned function is called. */
+/** Delays the requests of one operation until the returned function is called. */
 export async function hold(page: Page, operation: { id: string }) {
   let release = () => {}
   const released = new Promise<void>(resolve => {
@@ -71,7 +72,7 @@ export async function hold(page: Page, operation: { id: string }) {
   })
   const stop = await intercept(page, operation, async route => {
     await released
-    // The page may have cancelled it.
+    // The page may have cancelled the request.
     await route.continue().catch(() => undefined)
   })
   return async () => {

@@ -12,7 +12,7 @@ import { keptBeyondTab, startSite } from './site.ts'
 
 const site = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
 const { build, origin, pool, platform } = site
-// Its operations are trusted documents: it needs no others.
+// The dashboard must work with trusted documents only.
 const group = await build.tenant({ name: 'Hollis Leisure' })
 const north = await build.tenant({ name: 'Hollis North', parent_id: group })
 const mill = await build.tenant({ name: 'The Old Mill', parent_id: north, time_zone: 'Asia/Kolkata' })
@@ -30,7 +30,7 @@ const queryOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchPar
 const focused = (page: Page) =>
   page.evaluate<string>(`document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent`)
 
-test('a token that is typed shows its tenants, and is kept in the tab only', async () => {
+test('a typed token shows its tenants, and is stored only in the browser tab', async () => {
   const { page, requested } = await open('', 'two words')
   await page.getByText('This is not a token').waitFor()
   await enterToken(page, `${secret}x`)
@@ -50,7 +50,7 @@ test('a token that is typed shows its tenants, and is kept in the tab only', asy
   expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}')
 })
 
-test('the address, which a button copies, reproduces the view, and back returns to the view before', async () => {
+test('a button copies an address that reproduces the view, and the back button restores the former view', async () => {
   const { page } = await open()
   await heading(page, 'Bistro Verde')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -76,20 +76,20 @@ test('the address, which a button copies, reproduces the view, and back returns 
   await heading(page, 'Bistro Verde')
 })
 
-test('the keyboard suffices to find and choose a tenant', async () => {
+test('a tenant can be found and chosen with the keyboard alone', async () => {
   const { page } = await open()
   await heading(page, 'Bistro Verde')
-  // Once all tenants are known, only one with tenants below it has a button.
+  // When all tenants are loaded, only a tenant with children has a button.
   await expect.poll(() => tree(page).getByRole('button').count()).toBe(1)
   await page.getByRole('link', { name: 'Voucher Gateway' }).focus()
-  // From the brand: four links, the sign-out, the search, and the tree.
+  // Seven Tab keys lead from the brand over four links, the sign-out and the search to the tree.
   for (let step = 0; step < 7; step++) await page.keyboard.press('Tab')
   expect(await focused(page)).toBe('Bistro Verde')
   await page.keyboard.press('Tab')
   expect(await focused(page)).toBe('Tenants below Hollis Leisure')
   await page.keyboard.press('Enter')
   await tree(page).getByRole('link', { name: 'Hollis North' }).waitFor()
-  // Past the link of the group and the button of Hollis North.
+  // Three Tab keys lead over the link of the group and the button of Hollis North.
   for (let step = 0; step < 3; step++) await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await heading(page, 'Hollis North')
@@ -103,7 +103,7 @@ test('the keyboard suffices to find and choose a tenant', async () => {
   await heading(page, 'Hollis Leisure')
 })
 
-test('a link to a tenant opens the tree down to it; one that the token may not see is named', async () => {
+test('a link to a tenant opens the tree down to that tenant, and a link to a forbidden tenant shows a message', async () => {
   const { page } = await open(`tenant=${mill}`)
   await heading(page, 'The Old Mill')
   expect(await tree(page).getByRole('link', { name: 'The Old Mill' }).getAttribute('aria-current')).toBe('true')
@@ -117,7 +117,7 @@ test('a link to a tenant opens the tree down to it; one that the token may not s
   expect(await denied.page.content()).not.toContain('Elsewhere')
 })
 
-test('with a thousand tenants, the tree loads opened levels and the way down to a link, and a search finds all', async () => {
+test('with a thousand tenants, the tree loads only open levels and the path to the linked tenant, and a search finds every tenant', async () => {
   const large = await build.tenant({ name: 'Level 1' })
   await platform`
     insert into tenant (parent_id, name)
@@ -136,7 +136,7 @@ test('with a thousand tenants, the tree loads opened levels and the way down to 
   await heading(page, 'Branch 0937')
 })
 
-test('an administrator opens it with a token that is in no address and not in the history', async () => {
+test('an administrator opens the dashboard, and the token is in no address and not in the history', async () => {
   const { page, requested } = await open('', null)
   await signIn(page, origin)
   await page.getByRole('link', { name: 'Open the dashboard' }).click()
@@ -161,7 +161,7 @@ test('an administrator opens it with a token that is in no address and not in th
   expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}')
 })
 
-test('a second click on the button that opens it sends nothing, so that the first answer is shown', async () => {
+test('a second click on the button that opens the dashboard sends no request', async () => {
   const { page } = await open('', null)
   await signIn(page, origin)
   await page.goto(`${origin}/admin/dashboard`)
@@ -174,7 +174,7 @@ test('a second click on the button that opens it sends nothing, so that the firs
   expect(posts).toBe(1)
 })
 
-test('it waits when the rate is used up, and reports a service that is out of reach', async () => {
+test('the dashboard waits when the rate is used up, and reports a service that does not answer', async () => {
   const { page } = await open('', null)
   let isSeen = false
   await page.route('**/graphql', route => (isSeen ? route.continue() : route.fulfill(rateLimited(5))))
@@ -213,7 +213,7 @@ await build.customer(inn, { full_name: 'Ann Teasdale', surname: 'Teasdale', emai
 await build.customer(chain, { forename: 'Theo', surname: 'Steadman', email: 'theo@example.com' })
 await build.customer(chain, { full_name: 'Tea Without Consent', marketing_opted: false })
 
-/** Opens the dashboard with a search (R32). */
+/** Opens the table of vouchers with a search text (R32). */
 async function search(text: string, permissions: Permission[]) {
   const token = await build.token([whole(chain)], { permissions })
   const opened = await open(`${new URLSearchParams({ tenant: String(chain), table: 'vouchers', text })}`, token.secret)
@@ -221,7 +221,7 @@ async function search(text: string, permissions: Permission[]) {
   return opened
 }
 
-/** Reads the first and third cells of the rows of the vouchers, with the marked words in brackets. */
+/** Reads the first and the third cell of each row of vouchers. Marked words are in brackets. */
 const rows = (page: Page) =>
   page.evaluate<string[][]>(`[...document.querySelectorAll('table.vouchers tbody tr')].map(row =>
     [0, 2].map(cell => {
@@ -250,13 +250,13 @@ test('a search marks its words, and names the fields that have them', async () =
   ])
   await look(page, 'dashboard-words')
 
-  // Characters with a meaning in patterns, and the words of another search.
+  // The next search has characters that are special in patterns, and no word of the former search.
   await field(page).fill('(50% d')
   await expect.poll(() => rows(page)).toEqual([['SPA-1002 | Found in product', 'Spa [d]ay [(50%]) | The Old Mill']])
   await customers(page).getByText('No customer has these words.').waitFor()
 })
 
-test('names of recipients and of customers need their permissions', async () => {
+test('a search finds names of recipients and customers only with the permissions for these names', async () => {
   const { page } = await search('SPA', [...vouchers])
   await page.getByLabel('Search reference or product', { exact: true }).waitFor()
   await field(page).fill('tea')
@@ -268,7 +268,7 @@ test('names of recipients and of customers need their permissions', async () => 
   expect(await page.content()).not.toMatch(/Teague|Teasdale|Customers who consent/)
 })
 
-test('it is accessible and fits, wide and narrow, light and dark', async () => {
+test('the dashboard is accessible and not wider than the screen: wide and narrow, light and dark', async () => {
   const signedOut = await open('', null)
   await look(signedOut.page, 'dashboard-sign-in')
   const { page } = await open(`tenant=${mill}&from=2026-01-01&to=2026-03-31`)

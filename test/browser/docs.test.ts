@@ -10,10 +10,10 @@ const { secret } = await build.token([tenantId])
 
 const open = (path: string, options: Parameters<typeof openPage>[2] = {}) => openPage(browser, origin + path, options)
 
-/** Guides that have each element of a guide: steps, samples, tables and long texts of code. */
+/** Guides that together contain each kind of element: steps, samples, tables and long lines of code. */
 const differing = ['quick-start', 'keeping-in-step', 'errors', 'fields']
 
-test('the landing page and each page of the docs are accessible and fit', async () => {
+test('the landing page and each page of the docs are accessible and not wider than the screen', async () => {
   const { page } = await open('/', { expected: /status of 404/ })
   const slugs = ['search?q=cursor', 'downloads', 'nothing', ...(isLong ? guides.map(({ slug }) => slug) : differing)]
   for (const path of ['/', '/docs', ...slugs.map(slug => `/docs/${slug}`)]) {
@@ -22,7 +22,7 @@ test('the landing page and each page of the docs are accessible and fit', async 
   }
 })
 
-test('the guides are searched with the keyboard', async () => {
+test('the guides can be searched with the keyboard alone', async () => {
   const { page } = await open('/docs/quick-start', { expected: /ERR_FAILED/ })
   await page.getByRole('searchbox', { name: 'Search the guides' }).focus()
   await page.keyboard.type('date_valid_e')
@@ -46,7 +46,7 @@ const tab = (page: Page, name: string) => page.locator('#keeping-in-step-changes
 const shownSamples = (page: Page) =>
   page.locator('.sample:visible').evaluateAll(samples => samples.map(sample => sample.getAttribute('data-language')))
 
-test('one language of the samples is shown, chosen by pointer or keyboard, on all pages', async () => {
+test('all pages show the samples in the language that was chosen by pointer or keyboard', async () => {
   const { page } = await open('/docs/keeping-in-step')
   expect(await shownSamples(page)).toEqual(['sh', 'sh'])
   await tab(page, 'Python').click()
@@ -54,14 +54,14 @@ test('one language of the samples is shown, chosen by pointer or keyboard, on al
   await page.keyboard.press('ArrowRight')
   expect(await shownSamples(page)).toEqual(['php', 'php'])
   expect(await tab(page, 'PHP').getAttribute('aria-selected')).toBe('true')
-  // The tab leads into the code, not to the other tabs.
+  // The Tab key moves the focus from the chosen tab into the code, and not to the other tabs.
   await page.keyboard.press('Tab')
   expect(await page.locator('.sample:has(:focus)').getAttribute('data-language')).toBe('php')
   await page.goto(`${origin}/docs/paging`)
   expect(await shownSamples(page)).toEqual(['php'])
 })
 
-test('a block of code is copied; the table of contents leads to the sections', async () => {
+test('a button copies a block of code, and the table of contents links to the sections', async () => {
   const { page } = await open('/docs/quick-start', { permissions: ['clipboard-read', 'clipboard-write'] })
   const block = page.locator('.code').first()
   await block.hover()
@@ -79,20 +79,25 @@ test('a block of code is copied; the table of contents leads to the sections', a
 
 const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tenants' }).waitFor()
 
-/** The findings of axe-core in Scalar's client, which opens over the page: nothing in its settings changes them. */
+/**
+ * Violations that axe-core finds in Scalar's API client, which opens over the page. No setting of Scalar removes them.
+ */
 const leftInClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
 
-test.each(checkedViews)('Scalar is accessible and fits: $width px, $colorScheme', async ({ colorScheme, width }) => {
+test.each(checkedViews)('Scalar is accessible and not wider than the screen: $width px, $colorScheme', async ({
+  colorScheme,
+  width,
+}) => {
   const { page } = await open('/docs/reference', { colorScheme, viewport: { width, height: 900 } })
   await scalarShown(page)
-  // On a narrow screen Scalar names the section that is shown, depending on the speed of the page.
+  // On a narrow screen Scalar shows the name of the current section, which depends on the speed of the page.
   await page.evaluate(
     `for (const label of document.querySelectorAll('#main header > span')) label.textContent = 'Section'`,
   )
   await untilAccessible(page, `docs-reference-${width}-${colorScheme}`)
 })
 
-test('a request is sent with a token, which is kept in the tab only, and no request leaves the service', async () => {
+test('the reference sends a request with a token, stores the token only in the tab, and calls no other host', async () => {
   const { page, requested } = await open('/docs/reference')
   await scalarShown(page)
   await page.getByPlaceholder('Token').first().fill(secret)
@@ -102,7 +107,7 @@ test('a request is sent with a token, which is kept in the tab only, and no requ
     .click()
   await page.getByRole('button', { name: /^Send/ }).first().click()
   await page.getByText('The Old Mill').first().waitFor()
-  // Scalar draws its client, and axe-core takes as long for it as for all guides.
+  // axe-core takes as long for Scalar's API client as for all guides, so only long runs check the client.
   for (const { width } of isLong ? views : []) {
     await page.setViewportSize({ width, height: 900 })
     await untilAccessible(page, `docs-reference-client-${width}`, leftInClient)
@@ -120,7 +125,7 @@ test('a request is sent with a token, which is kept in the tab only, and no requ
   await expect.poll(() => page.getByPlaceholder('Token').first().inputValue()).toBe('')
 })
 
-test('without JavaScript the samples stand one below the other, and the reference names other ways', async () => {
+test('without JavaScript a guide shows the samples of all languages, and the reference links to other formats', async () => {
   const { page } = await open('/docs/paging', { javaScriptEnabled: false })
   expect(await shownSamples(page)).toEqual(['sh', 'mts', 'py', 'php'])
   expect(await page.locator('.sample-label:visible').allTextContents()).toEqual(['curl', 'TypeScript', 'Python', 'PHP'])

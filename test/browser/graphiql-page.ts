@@ -1,8 +1,8 @@
-/** The actions of a person on the page of GraphiQL. */
+/** Actions of a person on the page of GraphiQL. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** A tab of GraphiQL: a button of a list in which one is current. */
+/** Finds a tab of GraphiQL by its name. */
 export const tab = (page: Page, name: string) =>
   page.locator('.graphiql-tab').getByRole('button', { name, exact: true })
 
@@ -13,8 +13,8 @@ const operationEditor = (page: Page) => page.getByRole('region', { name: 'Operat
 export const result = (page: Page) => page.getByRole('region', { name: 'Result Window' })
 
 /**
- * Waits until GraphiQL knows the operation of its editor. It reads the operation's name a moment after the text changed,
- * and stores the text at once then: a run before that asks for the operation that was there.
+ * Waits until GraphiQL knows the operation in its editor. After a change of the text, GraphiQL reads the operation's
+ * name with a delay, and then stores the text. A run before that would send the name of the former operation.
  */
 const untilRead = (page: Page, isRead: (text: string) => boolean) =>
   expect
@@ -35,18 +35,18 @@ export async function openTab(page: Page, name: string): Promise<void> {
   await untilRead(page, query => query.includes(` ${name}(`) || query.includes(` ${name} {`))
 }
 
-/** Types over what an editor of the page holds. */
+/** Replaces the text of an editor of the page. */
 export async function typeInto(page: Page, editor: 'Operation Editor' | 'Headers', text: string): Promise<void> {
   await page.getByRole('region', { name: editor }).locator('.monaco-editor:visible').click()
   await page.keyboard.press('ControlOrMeta+A')
   await page.keyboard.insertText(text)
-  // The editor closes quotes and brackets by itself.
+  // The editor adds closing quotes and brackets, which must be deleted.
   await page.keyboard.press('ControlOrMeta+Shift+End')
   await page.keyboard.press('Delete')
   if (editor === 'Operation Editor') await untilRead(page, query => query === text)
 }
 
-/** Runs the query of the open tab, and waits until a text is in its result. */
+/** Runs the query of the open tab, and waits until the result contains a text. */
 export async function run(page: Page, text: string | RegExp): Promise<void> {
   await page.getByRole('button', { name: /execute query/i }).click()
   await result(page).getByText(text).first().waitFor()

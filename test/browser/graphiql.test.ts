@@ -12,9 +12,9 @@ const tenantId = await build.tenant({ name: 'The Old Mill' })
 await build.product(tenantId, { title: 'A day at the mill' })
 const { secret } = await build.token([tenantId], { name: 'Explorer' })
 
-/** GraphiQL in a browser of its own. */
+/** Opens GraphiQL in a new browser context. */
 async function open({ width, colorScheme }: View = views[0]) {
-  // The browser itself reports refused requests, which some tests provoke.
+  // The browser logs rejected requests as errors, and some tests cause rejected requests.
   const options = { viewport: { width, height: 900 }, colorScheme, expected: /status of 40[01]/ }
   const opened = await openPage(browser, `${origin}/graphiql`, options)
   await load(opened.page, async () => {})
@@ -23,7 +23,7 @@ async function open({ width, colorScheme }: View = views[0]) {
 
 const status = (page: Page) => page.getByRole('status')
 const tabNames = (page: Page) => page.locator('.graphiql-tab-button').allTextContents()
-/** The part of the header that shows the sign-in. */
+/** Finds the part of the header that shows who is signed in. */
 const account = (page: Page) => page.locator('#account')
 
 async function enterToken(page: Page, token: string): Promise<void> {
@@ -36,7 +36,7 @@ async function useToken(page: Page): Promise<void> {
   await account(page).getByText('Explorer').waitFor()
 }
 
-/** GraphiQL keeps its tabs half a second after they were changed. */
+/** GraphiQL stores its tabs half a second after a change. */
 const untilKept = (page: Page, text: string) =>
   until(`${text} is kept`, async () =>
     ((await page.evaluate<string | null>(`sessionStorage.getItem('graphiql:tabState')`)) ?? '').includes(text),
@@ -44,7 +44,7 @@ const untilKept = (page: Page, text: string) =>
 
 const explorer = (page: Page) => page.locator('.graphiql-doc-explorer')
 
-test('a token typed once holds for all tabs, also new ones, survives a reload, and is kept in the tab only', async () => {
+test('a token is typed once for all tabs of GraphiQL, survives a reload, and is stored only in the browser tab', async () => {
   const { page, requested } = await open()
   await useToken(page)
   await run(page, 'The Old Mill')
@@ -70,7 +70,7 @@ test('a token typed once holds for all tabs, also new ones, survives a reload, a
   for (const text of [secret, 'viewer']) expect(kept).not.toContain(text)
 })
 
-test('without a token, or with a wrong one, the page says what to do', async () => {
+test('without a valid token, the page says what to do', async () => {
   const { page } = await open()
   await run(page, 'token')
   await status(page).getByText('The request had no token. Type one here').waitFor()
@@ -102,7 +102,7 @@ test('a token that is revoked or removed is not used any more', async () => {
   expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(secret)
 })
 
-test('an Authorization header that is typed in the headers editor wins, and is kept in the tab only', async () => {
+test('an Authorization header in the headers editor replaces the token, and is stored only in the browser tab', async () => {
   const { page } = await open()
   const other = await build.token([tenantId], { name: 'Another' })
   await useToken(page)
@@ -114,7 +114,7 @@ test('an Authorization header that is typed in the headers editor wins, and is k
   expect(await keptBeyondTab(page)).not.toContain(other.secret)
 })
 
-test('it is accessible; on a narrow screen query and answer are both in view, without documentation', async () => {
+test('GraphiQL is accessible, and a narrow screen shows query and answer without the documentation', async () => {
   for (const view of checkedViews) {
     const { page } = await open(view)
     const see = async (state: string, place: Locator) => {

@@ -7,9 +7,10 @@ import type { TestService } from '../support/service.ts'
 const daySeconds = 86_400
 const ada = { name: 'ada@hollis.example', address: '203.0.113.24' }
 /**
- * Fills a database with the tokens of a chain of hotels: some in daily use, others new, ended or revoked.
+ * Fills a database with the tokens of a chain of hotels. Some tokens are in daily use; others are new, ended or
+ * revoked.
  *
- * @returns the id of the one that was used most, with requests, errors and exports of 90 days
+ * @returns the id of the most used token, which has requests, errors and exports of 90 days
  */
 export async function fillLifelike({ pool, platform, build }: TestService): Promise<number> {
   const group = await build.tenant({ name: 'Hollis Hotels' })
@@ -19,7 +20,7 @@ export async function fillLifelike({ pool, platform, build }: TestService): Prom
   const data: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
   const tills: Permission[] = ['view_vouchers', 'view_orders', 'redeem_vouchers']
   type Tenants = Parameters<typeof build.token>[0]
-  /** Each with the ages of its creation and of its last use, and its lifetime, in days. */
+  /** The last three values are days: since the creation, since the last use, and from creation to expiry. */
   const rows: [name: string, Permission[], Tenants, age: number, used: number | null, lifetime: number | null][] = [
     ['Kiosk in the lobby', ['view_vouchers', 'redeem_vouchers'], [mill], 151, 30, null],
     ['Tills, Hollis North', tills, [whole(north)], 96, 0.01, 120],
@@ -50,7 +51,7 @@ export async function fillLifelike({ pool, platform, build }: TestService): Prom
   return warehouse
 }
 
-/** Adds the requests of a nightly run and of people over the day: fewer on Sundays, more over time, and some errors. */
+/** Adds the counts of nightly and daytime requests: fewer on Sundays, more from month to month, and some errors. */
 async function fillUse(platform: TestService['platform'], id: number) {
   await platform`
     insert into gateway.request_count (token_id, day, operation, status, requests)

@@ -3,36 +3,35 @@ import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** True when `PICTURES=on` asks for the screenshots of the docs. */
+/** True when `PICTURES=on` is set: the tests save the screenshots of the docs. */
 export const takesScreenshots = process.env.PICTURES === 'on'
 
-/** True when `LOOKS=long` asks for all of it, as at night: axe-core takes most of the time of these tests. */
+/** True when `LOOKS=long` is set, as in the nightly run: axe-core, which takes most of the time, checks all views. */
 export const isLong = process.env.LOOKS === 'long'
 
-/** A width in pixels, and a colour scheme. */
 export interface View {
   width: number
   colorScheme: 'light' | 'dark'
 }
 
-/** Each width and each scheme is looked at once. */
+/** Two views that cover both widths and both colour schemes. */
 export const views: readonly [View, View] = [
   { width: 1280, colorScheme: 'light' },
   { width: 390, colorScheme: 'dark' },
 ]
 
-/** The views in which axe-core checks a page. */
+/** The views in which axe-core checks a page: all views in a long run, and else only the narrow view. */
 export const checkedViews: readonly View[] = isLong ? views : [views[1]]
 
 /**
- * Checks the current page, wide and light, then narrow and dark, without loading it again: the page is not wider than the
- * screen, and axe-core finds nothing in the checked views. The findings fail the test when it ends.
+ * Checks in each view, without a reload, that the current page is not wider than the screen, and that axe-core finds
+ * nothing in the checked views. Problems fail the test, but only at its end.
  */
 export async function look(page: Page, name: string): Promise<void> {
   const problems: string[] = []
-  // After a click, a new page may be shown while its rest arrives.
+  // After a click, a new page may be shown before all of its content has arrived.
   await page.waitForLoadState('load')
-  // It does not run as a script of the page, because the Content-Security-Policy would block it.
+  // axe-core is evaluated, because the Content-Security-Policy would block a script element.
   await page.evaluate(axe.source)
   for (const view of views) {
     const { width, colorScheme } = view
@@ -48,14 +47,15 @@ export async function look(page: Page, name: string): Promise<void> {
   expect.soft(problems).toEqual([])
 }
 
-/** Waits until the page is drawn: within a frame it adapts to its size, and repairs the elements of other programs. */
+/** Waits for two frames. In the first frame the page adapts to its size, and repairs the elements of other programs. */
 export const untilDrawn = (page: Page) =>
   page.evaluate<void>('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
 
 /**
- * Waits until axe-core finds nothing on a page that other programs draw, and checks that it is not wider than the screen.
+ * Waits until axe-core finds nothing on a page of another program, and checks that the page is not wider than the
+ * screen.
  *
- * @param rules the parameters of `violations`
+ * @param rules the last two parameters of `violations`
  */
 export async function untilAccessible(page: Page, name: string, ...rules: (readonly string[])[]): Promise<void> {
   await page.evaluate(axe.source)
@@ -65,10 +65,10 @@ export async function untilAccessible(page: Page, name: string, ...rules: (reado
 }
 
 /**
- * Returns the findings of axe-core, whose source the page has evaluated.
+ * Returns the violations that axe-core finds. The page must have evaluated the source of axe-core.
  *
- * @param left the rules that are left out
- * @param added rules that axe-core does not check by default
+ * @param left the rules that axe-core does not report
+ * @param added more rules to check, which axe-core does not check by default
  */
 async function violations(page: Page, left: readonly string[] = [], added: readonly string[] = []): Promise<string[]> {
   const rules = Object.fromEntries(added.map(rule => [rule, { enabled: true }]))
@@ -82,14 +82,14 @@ async function violations(page: Page, left: readonly string[] = [], added: reado
     })
 }
 
-/** Returns by how many pixels the page is wider than the screen. */
+/** Returns the number of pixels by which the page is wider than the screen. */
 const excessOf = (page: Page) =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
 /**
  * Saves a screenshot for the docs.
  *
- * @param height how much of a long page it shows, in pixels
+ * @param height the height of the screenshot in pixels, for a long page
  */
 export async function saveScreenshot(page: Page, name: string, height?: number): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 })

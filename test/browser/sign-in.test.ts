@@ -25,7 +25,7 @@ const open = (at: string) => openPage(browser, at, { expected: /status of 40[13]
 const header = (page: Page) => page.getByRole('banner').first()
 const signOut = (page: Page) => header(page).getByRole('button', { name: 'Sign out' })
 
-/** Goes to a place by the navigation of the page. */
+/** Opens another page of the service by the links in the navigation. */
 async function visit(page: Page, name: string): Promise<void> {
   await header(page).getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click()
   await header(page).locator('nav[aria-label="Main"] [aria-current]').getByText(name, { exact: true }).waitFor()
@@ -34,7 +34,7 @@ async function visit(page: Page, name: string): Promise<void> {
 const dashboardShown = (page: Page) => page.getByLabel('Period', { exact: true }).waitFor()
 const tokenAsked = (page: Page) => page.getByRole('button', { name: 'Show the dashboard' }).waitFor()
 
-test('in the demo all pages are signed in, by one navigation, and a sign-out holds for all of them', async () => {
+test('in the demo one sign-in is valid on all pages, and so is one sign-out', async () => {
   const { page } = await open(demoOrigin)
   for (const place of places) {
     await visit(page, place)
@@ -44,7 +44,7 @@ test('in the demo all pages are signed in, by one navigation, and a sign-out hol
     if (place === 'Dashboard') await dashboardShown(page)
     await header(page).getByText('demo', { exact: false }).waitFor()
     await signOut(page).waitFor()
-    // Its header is the header of the other pages, whose own tests look at the rest.
+    // All pages have the same header, and other tests check the rest of the pages.
     if (place === 'Dashboard') await look(page, 'demo')
   }
   await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()

@@ -3,7 +3,7 @@ import { expect, onTestFinished } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { startService } from '../support/service.ts'
 
-/** Starts the service at an address, and a browser. All ends after the file's tests. */
+/** Starts the service and a browser. Both end after the tests of the file. */
 export async function startSite(environment?: NodeJS.ProcessEnv) {
   const service = await startService(environment)
   const origin = await service.client.app.listen({ host: '127.0.0.1', port: 0 })
@@ -12,22 +12,21 @@ export async function startSite(environment?: NodeJS.ProcessEnv) {
 
 export type Site = Awaited<ReturnType<typeof startSite>>
 
-/** Returns all that the browser keeps beyond its tab, with the address and the history of the tab. */
+/** Returns everything that the browser stores outside the tab, with the address and the history of the tab. */
 export const keptBeyondTab = async (page: Page) =>
   JSON.stringify([
     await page.evaluate('[{ ...localStorage }, document.cookie, location.href, history.state]'),
     await page.context().storageState({ indexedDB: true }),
   ])
 
-/** The options of a browser's context, and the messages that a test provokes. */
 interface PageOptions extends BrowserContextOptions {
-  /** Matches what the browser itself reports about requests that are refused. */
+  /** Matches the error messages that the browser logs about rejected requests, which the test expects. */
   expected?: RegExp
 }
 
 /**
- * Opens a page in a browser context of its own, which ends with the test. Errors of scripts, of the policy and of requests,
- * and dialogs, fail the test. `requested` receives the addresses of all requests.
+ * Opens a page in a new browser context, which ends with the test. An error of a script, of the Content-Security-Policy
+ * or of a request fails the test, and so does a dialog. `requested` receives the URL of each request.
  */
 export async function openPage(browser: Browser, url: string, { expected, ...options }: PageOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', ...options })
@@ -44,7 +43,7 @@ export async function openPage(browser: Browser, url: string, { expected, ...opt
     void dialog.dismiss()
   })
   onTestFinished(async () => {
-    // Its scripts would go on during the next tests.
+    // The scripts of an open page would run during the next tests.
     await context.close()
     expect(problems, `problems of ${url}`).toEqual([])
   })

@@ -8,7 +8,7 @@ import { openPage, startSite } from './site.ts'
 
 const { database, origin, browser, pool, platform } = await startSite()
 await createAccount(database)
-// A group of 40 regions, of which one has 900 shops; 1,000 stores in the other regions.
+// A group of 40 regions: one region has 900 shops, and the other regions have 1,000 stores in total.
 await platform`
   insert into tenant (id, parent_id, name)
   select 1, null::bigint, 'Meridian Group'
@@ -19,9 +19,9 @@ const signedIn = await browser.newPage()
 await signIn(signedIn, origin)
 const storageState = await signedIn.context().storageState()
 
-/** The form of a new token, with a name that was typed; counts how often the browser loads a page. */
+/** Opens the form of a new token, and types a name. Counts how often the browser loads a page. */
 async function openForm() {
-  // The browser itself reports a form that is refused, and a request that a test aborts.
+  // The browser logs an error for a rejected form, and for a request that a test aborts.
   const expected = /status of 422|ERR_FAILED/
   const { page } = await openPage(browser, `${origin}/admin/tokens/new`, { storageState, expected })
   await page.getByLabel('Name').fill('Typed')
@@ -38,14 +38,14 @@ const focused = (page: Page) => page.evaluate<string>('document.activeElement.id
 const status = (page: Page) => page.locator('#picker-status')
 const says = (page: Page, text: string) => status(page).getByText(text, { exact: true }).waitFor()
 
-/** Returns the grants of the token that the page has created. */
+/** Creates the token on the page, and returns its grants from the database. */
 async function createdGrants(page: Page) {
   await secretOn(page)
   const [token] = (await listTokens(pool, { limit: 1 })).rows
   return token?.tenants.map(({ tenantId, withDescendants }) => [tenantId, withDescendants])
 }
 
-test('tenants are chosen in place by the keyboard, listed with their paths, given a reach, and removed', async () => {
+test('with the keyboard, tenants are chosen without a reload, listed with their paths, given a reach, and removed', async () => {
   const { page, loads } = await openForm()
   await button(page, 'Below Meridian Group').focus()
   await page.keyboard.press('Enter')
@@ -55,7 +55,7 @@ test('tenants are chosen in place by the keyboard, listed with their paths, give
     await button(page, `Add ${name}`).focus()
     await page.keyboard.press('Enter')
     await chosen(page).getByText(`Meridian Group › ${name}`).waitFor()
-    // The button keeps the focus, and now removes.
+    // The same button keeps the focus, and now removes the tenant.
     await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe(`Remove ${name}`)
   }
   await says(page, 'Chosen tenants: 3.')
@@ -72,7 +72,7 @@ test('tenants are chosen in place by the keyboard, listed with their paths, give
   expect(await createdGrants(page)).toEqual([[109, true]])
 })
 
-test('a search is answered in place, and all its results are added at once', async () => {
+test('a search shows its results without a reload, and one button adds all results', async () => {
   const { page, loads } = await openForm()
   await page.getByLabel('Find a tenant').fill('shop 03')
   await page.keyboard.press('Enter')
@@ -86,7 +86,7 @@ test('a search is answered in place, and all its results are added at once', asy
   expect(loads()).toBe(0)
 })
 
-test('buttons that are pressed, and a reach that is changed, during a request are kept', async () => {
+test('a button press or a change of a reach during a request takes effect', async () => {
   const { page } = await openForm()
   await button(page, 'Add Meridian Group').click()
   await button(page, 'Below Meridian Group').click()
@@ -108,7 +108,7 @@ test('buttons that are pressed, and a reach that is changed, during a request ar
   expect(asked).toBe(3)
 })
 
-test('when the service cannot be reached, the page says so and keeps all; the next attempt works', async () => {
+test('when the service does not answer, the page says so and keeps its values, and the next attempt works', async () => {
   const { page, loads } = await openForm()
   await page.route('**/admin/tenants', route => route.abort(), { times: 1 })
   await button(page, 'Add Meridian Group').click()

@@ -1,4 +1,4 @@
-/** The till of the demo, with its platform: from the page at `/` to the change in the list. */
+/** Tests the till of the demo with its platform, from the page at `/` to the change in the list. */
 import { expect, onTestFinished, test } from 'vitest'
 import { startPlatform } from '#demo-platform'
 import { loadDemo } from '../../src/demo/load.ts'
@@ -12,7 +12,7 @@ import { projected } from '../support/projected.ts'
 import { look } from './look.ts'
 import { openPage } from './site.ts'
 
-test('a voucher is resolved, redeemed in part, and the change arrives in the list', async () => {
+test('the till resolves a voucher and redeems a part of its balance, and the change arrives in the list', async () => {
   const database = await createDatabase()
   await loadDemo(database.platform, { scale: 1 })
   await projected(database.pool)
