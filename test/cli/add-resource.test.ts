@@ -1,6 +1,7 @@
 /**
- * A fifth resource in a copy of the sources, by the files that CONTRIBUTING.md names under "Add a resource": what they do
- * not say follows. The copy's service, client and sync serve it.
+ * Adds a fifth resource to a copy of the sources, only with the files that CONTRIBUTING.md lists under "Add a
+ * resource". All other code must adapt by itself: the service, the client and the sync of the copy must support the
+ * resource.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,7 +61,7 @@ const columns = {
   updatedAt: column('updated_at', 'instant', 'When it was last changed.'),
 }
 
-/** The locations of a tenant. */
+/** The resource for the locations of a tenant. */
 export const locations = defineResource<RowOf<typeof columns>>({
   noun: 'location',
   description: 'A place where a tenant redeems vouchers.',
@@ -127,7 +128,7 @@ beforeAll(async () => {
   const printed = expect.stringContaining('src/rest/v1/operations.ts is not up to date')
   expect(stale).toEqual({ code: 1, printed })
   expect(await runScript('generate')).toEqual({ code: 0, printed: '' })
-  // All files except the guides and the downloads.
+  // Builds all parts except the guides and the downloads.
   const parts = ['driver', 'client', 'sync', 'demo', 'charts', 'embedded', 'service', 'documents', 'pages']
   expect(await runScript('build', '--', ...parts)).toEqual({ code: 0, printed: '' })
   expect(await run(['migrate'], environment, { entry })).toMatchObject({ code: 0, stderr: '' })
@@ -152,21 +153,21 @@ const records = () => [
   { id: ids[1], name: 'Old Mill', updated_at: expect.any(String) },
 ]
 
-test('v1 lists it, and reads one record', async () => {
+test('v1 lists the records of the new resource, and returns one record by its id', async () => {
   const path = `/api/external/v1/tenants/${tenant}/locations`
   await expect.poll(() => askJson(path)).toMatchObject({ data: records(), next_cursor: null })
   expect(await askJson(`${path}/${ids[1]}`)).toEqual({ data: records()[1] })
   expect(await ask(`${path}/999999`)).toMatchObject({ status: 404, text: '{"message":"No such location."}' })
 })
 
-test('the OpenAPI document describes it', async () => {
+test('the OpenAPI document describes the new resource', async () => {
   const { paths, tags } = await askJson('/api/external/v1/openapi.json')
   expect(paths['/v1/tenants/{tenant}/locations/{location}'].parameters[1].description).toBe('The `id` of a location.')
   expect(paths['/export/v1/tenants/{tenant}/locations'].get.operationId).toBe('exportLocations')
   expect(tags).toContainEqual({ name: 'Locations', description: 'A place where a tenant redeems vouchers.' })
 })
 
-test('the sync copies it, and follows changes and removals', async () => {
+test('the sync copies the records of the new resource, with later changes and removals', async () => {
   const to = join(createDirectory(), 'copy')
   const sync = (...args: string[]) =>
     run(['sync', ...args, '--url', url, '--to', to], { VOUCHER_GATEWAY_TOKEN: secret }, { entry })

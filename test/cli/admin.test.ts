@@ -19,7 +19,7 @@ const setupLink = /(http\S+)(\/admin\/setup\/[\w-]{43})\n/
 
 const invitations = (pool: Pool) => pool`select email from gateway.invitation`
 
-test('the start on a terminal prints a link while there is no administrator, and logs no secrets', async () => {
+test('while there is no administrator, a start on a terminal prints a set-up link, and the log has no secret', async () => {
   const { url, platform } = await createDatabase()
   const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
   const service = await serve(environment, onTerminal)
@@ -41,7 +41,7 @@ test('the start on a terminal prints a link while there is no administrator, and
   await platform`alter table gateway.session_away rename to session`
   const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
   await service.stop('SIGTERM')
-  // The link itself is printed; the log after it must not contain it.
+  // The command prints the link, but the log after this line must not contain the link.
   const log = service.printed().slice(service.printed().indexOf('Ctrl-C stops it.'))
   expect(log).toContain('request failed')
   for (const secret of [password, 'not the same one', 'quite another secret', invitation, link]) {
@@ -58,7 +58,7 @@ test('the start on a terminal prints a link while there is no administrator, and
   expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true])
 })
 
-test('the start without a terminal creates no link, invalidates none, and prints the command that creates the first administrator', async () => {
+test('a start without a terminal creates and invalidates no link, and prints the command that creates the first administrator', async () => {
   const { url, pool } = await createDatabase()
   const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
   const link = await inviteFirstAdministrator(pool, tester)
@@ -90,7 +90,7 @@ describe('admin create prints a link with the address in use', () => {
     return { origin, path, assumed: stdout.includes('The address is from HOST and PORT.') }
   }
 
-  test('the address of the service of the data directory, with any variables of the command', async () => {
+  test('for a data directory: the address of its service, even when variables of the command differ', async () => {
     const DATA_DIR = createDirectory()
     const environment = { DATA_DIR, LOG_LEVEL: 'warn' }
     const service = await serve(environment)
@@ -105,7 +105,7 @@ describe('admin create prints a link with the address in use', () => {
     const { port } = new URL(everywhere.origin)
     expect(await create(environment)).toMatchObject({ origin: `http://localhost:${port}`, assumed: false })
     await everywhere.stop('SIGKILL')
-    // It could not take its address back.
+    // A killed service cannot delete its stored address, so the command must ignore that address.
     await expect.poll(() => existsSync(join(DATA_DIR, 'postgres/postmaster.pid')), { timeout: 60_000 }).toBe(false)
     expect(await create(environment)).toMatchObject({ origin: 'http://127.0.0.1:8080', assumed: true })
   })
@@ -120,7 +120,7 @@ describe('admin create prints a link with the address in use', () => {
 })
 
 describe('admin', () => {
-  test('create prints a link; with --password-stdin it creates the administrator', async () => {
+  test('create prints a link, and with --password-stdin it creates the administrator at once', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }
     const linked = { code: 0, stderr: '', stdout: expect.stringMatching(setupLink) }
@@ -140,7 +140,7 @@ describe('admin', () => {
     const visitor = createVisitor(service.origin)
     expect((await visitor.submit('/admin/login', { email: 'bob@example.com', password })).status).toBe(303)
     expect((await visitor.get('/admin/account')).status).toBe(200)
-    // The way back in ends the sessions that there are.
+    // A second `admin create` with the same e-mail resets the password, and ends the open sessions.
     expect((await run(options, environment, { input: 'another long password\n' })).code).toBe(0)
     expect((await visitor.get('/admin/account')).status).toBe(303)
     await service.stop('SIGTERM')
@@ -148,13 +148,13 @@ describe('admin', () => {
     expect(entry?.actor).toMatch(/^command line \(.+\)$/)
   })
 
-  test('list shows administrators, and remove removes all but the last', async () => {
+  test('list shows the administrators, and remove refuses to remove the last administrator', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }
     for (const email of ['ann@example.com', 'bob@example.com']) await createAdministrator(pool, tester, email, password)
     const listed = await run(['admin', 'list', '--json'], environment)
     expect(JSON.parse(listed.stdout)).toMatchObject([{ email: 'ann@example.com' }, { email: 'bob@example.com' }])
-    // The beginning of a hash.
+    // The start of a password hash: `scrypt` in base64.
     expect(listed.stdout).not.toMatch(/c2NyeXB0/)
     expect((await run(['admin', 'remove', 'BOB@example.com'], environment)).code).toBe(0)
     const last = { code: 2, stderr: expect.stringContaining('The last administrator cannot be removed') }

@@ -1,4 +1,6 @@
-/** `adopt init`: the files that it writes are valid, guess what names and types say, and lead to records. */
+/**
+ * `adopt init` writes valid files, which guess columns by names and types, and from which `adopt apply` writes records.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -11,7 +13,11 @@ import { projected } from '../support/projected.ts'
 const venue = '0'.repeat(32)
 const storeTables = readFileSync(new URL('../adopt/store.tables.sql', import.meta.url), 'utf8')
 
-/** Creates a platform, and runs `adopt init` for it. @param statements its tables and rows */
+/**
+ * Creates a database of a platform, and runs `adopt init` for the database.
+ *
+ * @param statements SQL that creates tables and rows
+ */
 async function initialize(statements: string) {
   const { owner: platform, url } = await createEmptyDatabase()
   await platform.unsafe(statements).simple()
@@ -23,19 +29,19 @@ async function initialize(statements: string) {
   const read = (file: string) => readFileSync(join(folder, file), 'utf8')
   return {
     ...{ platform, folder, command, stdout, read },
-    /** Returns the expressions of a select by its columns. */
+    /** Returns the expression of each column in the file of a record type. */
     columnsOf: (record: string) =>
       Object.fromEntries(
         [...read(`${record}.sql`).matchAll(/^ {2}(?!--)(.+) as (\w+),?$/gm)].map(([, value, name]) => [name, value]),
       ),
-    /** Puts an expression where nothing was found. */
+    /** Replaces the null of a column that was not guessed by an expression. */
     put(record: string, column: string, value: string) {
       const former = read(`${record}.sql`)
       const text = former.replace(new RegExp(`^  null::\\S+ as ${column}\\b`, 'm'), `  ${value} as ${column}`)
       expect(text).not.toBe(former)
       writeFileSync(join(folder, `${record}.sql`), text)
     },
-    /** Installs the files, and runs each select as psql does. */
+    /** Runs `adopt apply`, and then each select, because the files must also work in psql. */
     async apply() {
       expect(await command('apply')).toMatchObject({ code: 0, stderr: '' })
       for (const file of readdirSync(folder).filter(name => !name.includes('.from.'))) {
@@ -45,7 +51,7 @@ async function initialize(statements: string) {
   }
 }
 
-test('a platform with names and types of its own: vouchers need no change of the files', async () => {
+test('with unusual names and types of columns, the file of vouchers needs no change', async () => {
   const { platform, command, columnsOf, read, put, apply } = await initialize(`${venuesTables}
     insert into shop.venue (id, path, name) values ('${venue}', 'spa', 'Spa');
     insert into shop.item (id, venue, name, cents) values ('${venue}', '${venue}', 'Tea', 1250);
@@ -75,13 +81,13 @@ test('a platform with names and types of its own: vouchers need no change of the
     blocked,
   ])
 
-  // The rules of the guessed joins.
+  // The guessed joins have rules, so changes of joined tables change the records.
   await platform.unsafe(`update shop.item set name = 'Green tea'; update shop.venue set zone = 'Asia/Tokyo'`).simple()
   await projected(platform)
   expect(await vouchers()).toMatchObject([{ product_title: 'Green tea', date_valid_end: '2027-01-01' }, blocked])
 })
 
-test('a shop system: minor units, currencies by region, links of categories, soft deletes', async () => {
+test('the files fit a shop system with minor units, currencies by region, links to categories and soft deletes', async () => {
   const { command, columnsOf, read, stdout, folder } = await initialize(storeTables)
   expect(await command('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('0 errors, 0 warnings') })
   expect(stdout).toMatch(/^voucher\.sql, voucher\.from\.region\.sql: from public\.gift_card$/m)
@@ -106,7 +112,7 @@ test('a shop system: minor units, currencies by region, links of categories, sof
   ])
 })
 
-test('one shop: the output has the mapping of its tenant, and foreign names stay text', async () => {
+test('for a platform with one shop the output has the mapping of its tenant, and names with SQL are quoted', async () => {
   const { platform, folder, command, stdout, read, columnsOf, apply } = await initialize(`
     create type currency as enum ('eur');
     create table "CouponPurchases" ("Id" integer primary key, "serialNumber" text, balance_cents bigint, purchase_value numeric, "Currency" currency,

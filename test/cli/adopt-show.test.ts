@@ -1,4 +1,4 @@
-/** `adopt show`: one key from the platform's row to the answers of v1. */
+/** `adopt show` explains one key: its row on the platform, its record, and the answers of v1. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -18,7 +18,7 @@ const show = (...words: string[]) => adopt('show', folder, ...words)
 const read = async (...words: string[]) => JSON.parse((await show(...words, '--json')).stdout)
 const change = (statement: string) => platform.unsafe(statement)
 
-test('before the mapping is installed it shows the row, and changes nothing', async () => {
+test('before the mapping is installed, the command shows the row, and changes nothing', async () => {
   expect(await read('voucher', 'A')).toMatchObject({
     rows: [{ key: 'A', reference: 'CODE-A', initial_balance: 50 }],
     ...{ isInstalled: false, record: null, answers: [] },
@@ -26,7 +26,7 @@ test('before the mapping is installed it shows the row, and changes nothing', as
   expect(await platform`select from pg_namespace where nspname = 'gateway'`).toEqual([])
 })
 
-test('it shows the record, and the answers of v1', async () => {
+test('the command shows the record, and the answers of v1', async () => {
   expect(await adopt('apply', folder)).toMatchObject({ code: 0 })
   expect(await read('voucher', 'A')).toMatchObject({
     ...{ isInstalled: true, notes: [], record: { reference: 'CODE-A', state: 'full' }, rejection: null },
@@ -41,7 +41,7 @@ test('it shows the record, and the answers of v1', async () => {
   expect(stdout).toMatch(/^The row: \{\n[\s\S]*\n\nNo change of it waits\.\n\nThe record: \{\n[\s\S]*\n\nGET \S+: 200 /)
 })
 
-test('it tells why steps will evaluate the key', async () => {
+test('the command shows why steps will evaluate the key', async () => {
   const mapping = readMappings(folder).find(({ record }) => record === 'voucher')!
   const notes = async () => (await withoutTrace(platform, sql => readKeyState(sql, mapping, 'A'))).notes.sort()
   await change(`update shop."Gift Card" set "valueCents" = 100 where "No" = 'B'`)
@@ -52,7 +52,7 @@ test('it tells why steps will evaluate the key', async () => {
     ...{ rows: [{ current_balance: 40 }], record: { current_balance: 50 }, notes: [written] },
     answers: [{}, { body: { data: { voucher: { current_balance: 40 } } } }],
   })
-  // A voucher does not show the name of the venue, but its times depend on the zone of the venue.
+  // A voucher depends on the time zone of its venue, but not on the name of the venue.
   await change(`update shop.venue set name = 'Shop 2'`)
   expect(await notes()).toEqual([written])
   await change(`update shop.venue set zone = 'Europe/Lisbon'`)
@@ -62,7 +62,7 @@ test('it tells why steps will evaluate the key', async () => {
   expect(await notes()).toEqual([written, shown, 'The table was truncated.'])
 })
 
-test('it shows a rejected row, and the record that stays', async () => {
+test('the command shows a rejected row, and the former record, which stays', async () => {
   await change(`update shop."Gift Card" set currency = 'eur' where "No" = 'B'`)
   await projected(platform)
   expect(await read('voucher', 'B')).toMatchObject({
@@ -75,7 +75,7 @@ test('it shows a rejected row, and the record that stays', async () => {
   })
 })
 
-test('it names what is wrong', async () => {
+test('the command names the problem of a wrong argument or mapping', async () => {
   expect((await show('voucher', 'C')).stdout).toMatch(/^voucher\.sql has no row/)
   expect(await show('order', 'A')).toMatchObject({ code: 2, stderr: expect.stringContaining('has no order.sql.') })
   const faulty = createDirectory()

@@ -1,4 +1,4 @@
-/** `adopt`: the records of another platform are written, saved ids are kept, and nothing is left after all. */
+/** `adopt` writes the records of another platform, keeps exported ids, and removes everything with `remove`. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ async function createPlatform() {
     select 'C' || n, '${venue}', 'CODE-' || n, 5000 from generate_series(1, 300) n`)
   return {
     ...{ ...database, command },
-    /** Does what `apply` does, without its checks and its process. */
+    /** Installs a mapping and writes the records like `apply`, but without its checks and without a process. */
     async install(folder: string) {
       await migrate(database.platform, { adopted: readMappings(folder) })
       await projected(database.platform)
@@ -31,14 +31,18 @@ async function createPlatform() {
 
 const { platform, command, url } = await createPlatform()
 
-test('apply writes the records, and the records of changed files', async () => {
+test('apply writes the records, and writes them again when rows or files change', async () => {
   expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
   await platform`update shop."Gift Card" set code = ' ' where "No" = 'C2'`
   const { stdout } = await command('apply', folder)
   expect(stdout).toMatch(/^301 records are written\. 1 row breaks a rule: .* verify names them\.\n$/)
 })
 
-/** Copies the folder with other text in the select of vouchers. @param edits what is replaced, and what by */
+/**
+ * Copies the folder, and replaces parts of the select of vouchers.
+ *
+ * @param edits pairs of the former text and the new text
+ */
 const withVouchers = (...edits: [former: string, text: string][]) =>
   copyVenues(copy => {
     const file = join(copy, 'voucher.sql')
@@ -54,7 +58,7 @@ test('apply installs no mapping that has an error, and the former mapping stays'
   expect(await hasMappings(platform, readMappings(folder))).toBe(true)
 })
 
-test('diff names what would change, check what would leave, and export is the way back', async () => {
+test('diff lists the records that would change, check warns about records that would leave, and export restores the former mapping', async () => {
   const { platform, command, install } = await createPlatform()
   await platform`update shop."Gift Card" set deleted_at = now() where "No" = 'C300'`
   await install(folder)
@@ -96,7 +100,7 @@ test.each(['apply', 'status', 'init mapping'])('%s without DATABASE_URL is refus
   })
 })
 
-test('check needs no schema, creates none, and prints errors with their place', async () => {
+test('check neither needs nor creates the schema, and prints each error with its place', async () => {
   const { platform, adopt } = await createVenues()
   const { code, stdout, stderr } = await adopt('check', folder)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -117,7 +121,7 @@ test('check needs no schema, creates none, and prints errors with their place', 
   expect(await adopt('check', 'nowhere')).toMatchObject(nowhere)
 })
 
-test('apply ends when steps stop, and tells why', async () => {
+test('when steps stop before all records are written, apply ends and prints the reason', async () => {
   const large = await createPlatform()
   await large.platform`
     insert into shop."Gift Card" ("No", venue, code, "valueCents") select 'D' || n, ${venue}, 'LARGE-' || n, 5 from generate_series(1, 1001) n`
@@ -138,7 +142,7 @@ test('apply brings an older schema up to date before it checks', async () => {
   expect(await older.command('apply', faulty)).toMatchObject(refused)
 })
 
-test('demo data and files are refused', async () => {
+test('demo and import are refused for an adopted database', async () => {
   for (const words of [['demo'], ['import', '-', '--table', 'tenant']]) {
     const { code, stderr } = await run(words, { DATABASE_URL: url }, { input: '' })
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^This database serves the tables of a platform\./)])
@@ -181,14 +185,14 @@ test('verify names the keys and columns that differ, and repairs them', async ()
   await platform`insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('C4', ${venue}, 'CODE-4', 5000)`
 })
 
-test('verify exits with 1 while no steps are made', async () => {
+test('verify exits with 1 when steps have not been made for some time', async () => {
   const { platform, url: DATABASE_URL } = await createDatabase()
   await platform`update gateway.step set stamp = stamp - interval '1 minute'`
   const stdout = expect.stringMatching(/^STEPS_LATE: .*\nThe records and figures of .* agree with the sources\.\n$/)
   expect(await run(['verify'], { DATABASE_URL })).toEqual({ code: 1, stdout, stderr: '' })
 })
 
-test('plan prints SQL that does what apply does; apply can be paused', async () => {
+test('the SQL that plan prints has the same result as apply, and apply can be paused', async () => {
   const other = await createPlatform()
   const { stdout } = await command('plan', '--sql', folder)
   await other.platform.unsafe(stdout).simple()
@@ -205,7 +209,7 @@ test('plan prints SQL that does what apply does; apply can be paused', async () 
   expect(await other.command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
 })
 
-test('apply needs no instant at which all tables are free', async () => {
+test('apply succeeds during a transaction on one table, because it locks the tables one by one', async () => {
   const { platform, command } = await createPlatform()
   await migrate(platform, { adopted: null })
   const applyDuring = (write: string, applied = folder) =>
@@ -217,12 +221,12 @@ test('apply needs no instant at which all tables are free', async () => {
   expect(await applyDuring(`update shop.venue set name = 'Spa'`)).toMatchObject(refused)
   const sale = `update shop."Gift Card" set code = 'X' where "No" = 'C1'`
   expect(await applyDuring(sale)).toMatchObject({ code: 0 })
-  // A changed select needs no lock.
+  // When only a select changes, `apply` needs no lock.
   const changed = withVouchers(['code as reference', 'upper(code) as reference'])
   expect(await applyDuring(sale, changed)).toMatchObject({ code: 0 })
 })
 
-test('ids are kept by a database that reads them, and remove leaves nothing but what the platform uses', async () => {
+test('an import of ids keeps the ids of records, and remove leaves only objects that the platform uses', async () => {
   const readIds = () => platform`
     select id, reference from gateway.voucher where reference = 'CODE-300'`
   const former = await readIds()

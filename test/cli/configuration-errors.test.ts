@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const { url } = await createDatabase()
 const { host: socketDirectory, port: databasePort, user } = inject('server')
 
-/** Returns the one line of a failed command's error message. */
+/** Returns the error message of a failed command, which must be one line. */
 function reasonOf(outcome: Outcome): string {
   const refusal = refusalOf(outcome)
   expect(refusal.trim().split('\n')).toHaveLength(1)
@@ -24,7 +24,7 @@ describe('an address on which the service cannot listen', () => {
   const start = async (environment: NodeJS.ProcessEnv) =>
     reasonOf(await run(['serve'], { DATABASE_URL: url, LOG_LEVEL: 'silent', ...environment }))
 
-  test.each(['127.0.0.1', '0.0.0.0'])('a port in use on %s: the error names PORT', async host => {
+  test.each(['127.0.0.1', '0.0.0.0'])('when the port is in use on %s, the error names PORT', async host => {
     const port = await listen(createServer())
     const reason = await start({ HOST: host, PORT: String(port) })
     expect(reason).toContain(`HOST=${host} and PORT=${port} (EADDRINUSE)`)
@@ -33,7 +33,7 @@ describe('an address on which the service cannot listen', () => {
 
   test('npm start reports a port in use before it builds', async () => {
     const port = await listen(createServer())
-    // A directory with Node and without the compilers.
+    // This directory has Node but no compiler, so a build would fail.
     const bare = createDirectory()
     symlinkSync(process.execPath, join(bare, 'node'))
     const options = { env: { PATH: `${bare}:/usr/bin:/bin` }, encoding: 'utf8' } as const
@@ -41,7 +41,7 @@ describe('an address on which the service cannot listen', () => {
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^.* port \d+\. .*: npm start -- --port \d+\n$/)])
   })
 
-  test('an address of another machine: the error names HOST', async () => {
+  test('when HOST is an address of another machine, the error names HOST', async () => {
     const reason = await start({ HOST: '192.0.2.1', PORT: '0' })
     expect(reason).toContain('HOST=192.0.2.1 and PORT=0')
     expect(reason).toContain('HOST must be an address of this machine')
@@ -51,7 +51,7 @@ describe('an address on which the service cannot listen', () => {
 test.each([
   'serve',
   'token list',
-])('in production, %s starts no database of its own: the error names DATABASE_URL, with the others', async command => {
+])('in production, %s starts no embedded database, and the error names DATABASE_URL with all other errors', async command => {
   const DATA_DIR = join(createDirectory(), 'data')
   const environment = { NODE_ENV: 'production', DATABASE_URL: '', LOG_LEVEL: 'loud', DATA_DIR }
   const [first, second, ...others] = refusalOf(await run(command.split(' '), environment))
@@ -86,7 +86,7 @@ describe('a database that cannot be used', () => {
     }
   })
 
-  test('the server does not answer: the error says so', async () => {
+  test('when the server does not answer, the error says so', async () => {
     const environment = { DATABASE_URL: `postgres://ann@127.0.0.1:${await listen(createServer())}/shop` }
     expect(reasonOf(await run(['migrate'], environment))).toContain('cannot be used: the server does not answer. Start')
   })
@@ -108,7 +108,7 @@ describe.runIf(process.platform === 'linux')('the limits of the process', () => 
     expect(reasonOf(outcome)).toMatch(sentence)
   })
 
-  test('with more idle connections than may be open the service is ready, and the log has a warning', async () => {
+  test('with more idle connections than the process may open, the service is ready and logs a warning', async () => {
     const service = await serve(environment, { shell: 'ulimit -n 300; exec "$@"' })
     const { port } = new URL(service.restAddress)
     const idle = Array.from({ length: 400 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}))
@@ -122,7 +122,7 @@ describe.runIf(process.platform === 'linux')('the limits of the process', () => 
   })
 })
 
-test('a data directory at the path of a file, or below one: the error names DATA_DIR', async () => {
+test('when the data directory is a file or below a file, the error names DATA_DIR', async () => {
   const file = join(createDirectory(), 'file')
   writeFileSync(file, '')
   for (const DATA_DIR of [file, join(file, 'below')]) {

@@ -1,4 +1,7 @@
-/** The command doctor, with real faults: it names each fault, and the commands that it prints repair the fault. */
+/**
+ * Runs the command doctor against real faults. It must name each fault, and the statements that it prints must repair
+ * the fault.
+ */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -32,8 +35,8 @@ const publicUrl = { PUBLIC_URL: 'https://gateway.example.com' }
 /**
  * Runs the command.
  *
- * @returns its exit code and the reasons that it names, in their order, but for the superuser of most tests, and for late steps: no
- *   service makes any, and on a slow machine the command looks long after the one that is made here
+ * @returns the exit code, the checks, and the reasons in their order. Two reasons are left out: the superuser of most
+ *   tests, and late steps, because no service makes steps here and a slow machine delays the command
  */
 async function doctor(environment: NodeJS.ProcessEnv, ...options: string[]) {
   if (!environment.DATABASE_REPLICA_URLS) await makeOneStep(environment.DATABASE_URL)
@@ -47,7 +50,10 @@ async function doctor(environment: NodeJS.ProcessEnv, ...options: string[]) {
   return { code, checks, reasons: others, codes: others.map(reason => reason.code) }
 }
 
-/** Makes a step, because no service does: the last one of the template may be old. Some tests name a server that is away. */
+/**
+ * Makes a step, because no service does and the last step of the template may be old. Errors are ignored, because some
+ * tests name a server that is down.
+ */
 async function makeOneStep(url = ''): Promise<void> {
   if (!URL.canParse(url)) return
   const sql = connect(url, { max: 1, statementTimeoutMs: 5_000, connectTimeoutMs: 500, role: serviceRole })
@@ -55,7 +61,7 @@ async function makeOneStep(url = ''): Promise<void> {
   await sql.end({ timeout: 0 })
 }
 
-/** Makes the first records of a server of its own. @returns a session of its owner */
+/** Creates the schema and the first records on a server. @returns a connection pool of the owner */
 async function migrated(server: Awaited<ReturnType<typeof startServer>>) {
   afterFile(() => server.stop())
   const owner = connect(server, { max: 1, statementTimeoutMs: 60_000 })
@@ -65,23 +71,26 @@ async function migrated(server: Awaited<ReturnType<typeof startServer>>) {
   return owner
 }
 
-/** Returns the statements that actions tell to run. */
+/** Returns the SQL statements at the end of actions. */
 const statementsIn = (actions: string[]) =>
   actions.flatMap(
     action => /: ((?:alter|call|drop|grant|reindex|revoke|rollback|select|vacuum) .*;)$/.exec(action)?.[1] ?? [],
   )
 
-/** For tests that change no more than logins. */
+/** The database of all tests that change only logins. */
 const shared = await createDatabase()
 
-/** Faults that are mended by statements, each with the codes that name it. */
+/**
+ * Statements that cause a fault, each with the codes of its reasons. A statement in the action of each reason repairs
+ * the fault.
+ */
 const faults: [codes: string[], statements: string[], fromVersion?: number][] = [
   [['CAPTURE_MISSING'], ['alter table public.product disable trigger capture_row']],
   [['GRANT_MISSING'], ['revoke update (requests) on gateway.request_count from voucher_gateway']],
   [['GRANT_MISSING'], ['revoke execute on function gateway.report_server_change() from voucher_gateway']],
   [['RIGHTS_FOREIGN'], ['create role shop', 'grant select on gateway.token to shop']],
   [['SCHEMA_OPEN'], ['grant create on schema public to shop']],
-  // As a build that was interrupted leaves it.
+  // An interrupted build leaves an index in this state.
   [['INDEX_INVALID'], [`update pg_index set indisvalid = false where indexrelid = 'gateway.voucher_list'::regclass`]],
   [
     ['INDEX_BLOATED'],
@@ -110,7 +119,7 @@ describe.each([
   { version: 18, start: startServer },
   { version: 15, start: startPackaged },
 ])('on PostgreSQL $version', ({ version, start }) => {
-  test('each fault is named, and the statement that its action has mends it', async () => {
+  test('doctor names each fault, and the statement in its action repairs the fault', async () => {
     const server = await start({ max_prepared_transactions: '2' })
     const owner = await migrated(server)
     const environment = { DATABASE_URL: addressUrl(server) }
@@ -132,7 +141,7 @@ describe.each([
     expect(found.code).toBe(1)
     const message = expect.stringMatching(/^Backend \d+, login batch, database postgres, .* is open since \d{4}-/)
     expect(found.reasons).toContainEqual(expect.objectContaining({ code: 'TRANSACTION_OPEN', message }))
-    // Transactions first: nothing can be built again while others are open.
+    // The actions on transactions run first, because no index can be built again while other transactions are open.
     const ordered = found.reasons.sort(
       (a, b) => Number(b.code.startsWith('TRANSACTION_')) - Number(a.code.startsWith('TRANSACTION_')),
     )
@@ -156,7 +165,7 @@ test.each([
   ['superuser', 'is a superuser'],
   ['createrole replication bypassrls', 'may create roles, may replicate, passes row level security'],
   ['in role pg_write_all_data', 'is a member of pg_write_all_data'],
-])('a login "%s" that has more rights than the service needs is named', async (options, rights) => {
+])('a login "%s" is reported because it has more rights than the service needs', async (options, rights) => {
   const { login, url } = await createLogin(shared.platform, shared.address, options)
   const sql = connect(url, { max: 1, statementTimeoutMs: 10_000 })
   const message = `The service's login ${login} has more rights than it needs: it ${rights}.`
@@ -164,7 +173,7 @@ test.each([
   await sql.end()
 })
 
-test('the owner of the schema is named, also at the start, but not where it follows a platform', async () => {
+test('doctor and the service report a login that owns the schema, but not with PLATFORM_URL', async () => {
   const database = await createDatabase()
   const { login, url } = await createLogin(database.platform, database.address, mayServe)
   const environment = { DATABASE_URL: url }
@@ -177,7 +186,7 @@ test('the owner of the schema is named, also at the start, but not where it foll
   await service.stop('SIGTERM')
 })
 
-test('who locks a table of the gateway or a source, and who waits, is named, also where a check cannot end', async () => {
+test('doctor names the session that locks a table and the sessions that wait, even when its checks must wait too', async () => {
   const find = async (table: string) => {
     const { platform, url } = await createDatabase()
     await platform.begin(async transaction => {
@@ -185,7 +194,7 @@ test('who locks a table of the gateway or a source, and who waits, is named, als
       const [own] = await transaction<[{ pid: number }]>`select pg_backend_pid() as pid`
       const waiting = platform.unsafe(`select count(*) from ${table}`).execute()
       waiting.catch(() => {})
-      // A transaction counts after five seconds.
+      // A transaction is reported when it is older than five seconds.
       await platform`select pg_sleep(5.1)`
       const { code, codes, reasons } = await doctor({ DATABASE_URL: url })
       expect([code, codes]).toEqual([1, ['TABLE_LOCKED']])
@@ -198,7 +207,7 @@ test('who locks a table of the gateway or a source, and who waits, is named, als
   await Promise.all(['public.purchased_voucher', 'gateway.migration'].map(find))
 })
 
-test('rejected keys by their reasons, paused webhooks and a local issuer are named; the bundle hides texts', async () => {
+test('doctor reports rejected keys by reason, paused webhooks and a local issuer, and the bundle contains no text of rows', async () => {
   const { platform, pool, url } = await createDatabase()
   await platform`
     insert into gateway.rejected (record, key, reason)
@@ -227,7 +236,7 @@ test('rejected keys by their reasons, paused webhooks and a local issuer are nam
   expect(messagesOf('PUBLIC_URL_MISSING')).toEqual([expect.stringContaining('the issuer http://localhost:8080,')])
 })
 
-test('what keeps the service from its database is one reason, and exit code 1', async () => {
+test('a problem that prevents the start of the service is one reason, with exit code 1', async () => {
   const unreachable = await doctor({ DATABASE_URL: 'postgres://ann:s3cret@127.0.0.1:1/shop' })
   const checks = [{ name: 'start', level: 'error' }]
   expect(unreachable).toMatchObject({ code: 1, codes: ['DATABASE_UNREACHABLE'], checks })
@@ -253,7 +262,7 @@ test('the mode of PgBouncer', async () => {
   expect(await doctor(environment)).toMatchObject({ code: 0, codes: [] })
 })
 
-test('a Redis that deletes rates, or that is gone', async () => {
+test('doctor reports a Redis that may delete rates, and a Redis that does not answer', async () => {
   const { url } = await createDatabase()
   const redis = await startRedis()
   const client = new Redis(redis.url, { retryStrategy: null }).on('error', () => {})
@@ -270,7 +279,7 @@ test('a Redis that deletes rates, or that is gone', async () => {
   expect(await doctor(environment)).toMatchObject({ code: 0, codes: ['REDIS_UNREACHABLE'] })
 })
 
-test('an OpenID provider that refuses all sign-ins', async () => {
+test('doctor reports an OpenID provider that would refuse all sign-ins', async () => {
   const origin = 'https://gateway.example.com'
   const provider = await startProvider([`${origin}/admin/login/callback`])
   const settings = { PUBLIC_URL: origin, OIDC_DOMAINS: 'example.com', ...provider.environment }
@@ -289,12 +298,12 @@ test('an OpenID provider that refuses all sign-ins', async () => {
   expect(await find({})).toEqual([expect.stringContaining('cannot be asked: status 404')])
 })
 
-test('a standby of another cluster is named, and within seconds each server on a host that drops packets', async () => {
+test('doctor reports a standby of another cluster, and within seconds each server on a host that drops packets', async () => {
   const { pool, url } = await createDatabase()
   const server = await startServer({})
   const owner = await migrated(server)
   await projected(pool)
-  // It shows the step of the primary, and takes no writes.
+  // This database takes no writes, and has the step of the primary, like a standby.
   const [step] = await pool<[{ epoch: number; stamp: string }]>`
     select epoch, (select max(stamp) from gateway.step) as stamp from gateway.sync_state`
   await owner.unsafe(`
@@ -313,7 +322,7 @@ test('a standby of another cluster is named, and within seconds each server on a
   expect(performance.now() - began).toBeLessThan(30_000)
 })
 
-test('the bundle has settings, versions, checks and counts, and no secret', async () => {
+test('the bundle has settings, versions, checks and counts, but no secret', async () => {
   const { url } = await createDatabase()
   const created = await run(['token', 'create', '--name', 'Shop', '--json'], { DATABASE_URL: url })
   const directory = createDirectory()
@@ -349,7 +358,7 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
   const hidden = [...Object.values(secrets), token, ...parts]
   for (const secret of hidden) expect(text.replaceAll('\\"', '"')).not.toContain(secret)
 
-  // Without a database it has what can be known.
+  // Without a database, the bundle has all facts that need no database.
   const away = { ...environment, DATABASE_URL: 'postgres://ann:s3cr%2Ft@127.0.0.1:1/shop' }
   const { code } = await doctor(away, '--bundle', bundle)
   const rest = readFileSync(bundle, 'utf8')

@@ -46,7 +46,11 @@ test('.env.example is a valid .env', async () => {
   expect([listed.code, listed.stderr]).toEqual([0, ''])
 })
 
-/** Loads a file in a directory of its own. @returns the environment after it, or the directory and the message of the error */
+/**
+ * Loads a .env file with this text in a new directory.
+ *
+ * @returns the resulting environment, or the directory and the error message
+ */
 function load(text: string | Buffer) {
   const [former, environment, cwd] = [process.cwd(), { ...process.env }, directoryWith(text)]
   process.chdir(cwd)
@@ -86,7 +90,7 @@ test.each([
   expect(load(text).loaded?.LOG_LEVEL).toBe('loud')
 })
 
-test('a .env is rejected when the service does not have a name, or a name is set twice', async () => {
+test('a .env is rejected when it sets an unknown name, or sets a name twice', async () => {
   const cwd = directoryWith(
     'RATE_LIMIT=5\nPORT=8081\nMY_SETTING=x\nPORT=8082\nPGSSLMOD=require\nPGSSLMODE=require\nVOUCHER_GATEWAY_URL=x\n',
   )

@@ -1,4 +1,6 @@
-/** The command `listen` as a user runs it: a real service, a real receiver, and restarts of all three. */
+/**
+ * Tests the command `listen` as a user runs it, with a real service and a real receiver. Each of the three restarts.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -34,7 +36,7 @@ interface Message {
   url: string
 }
 
-/** Starts a receiver that verifies each message. */
+/** Starts a receiver that verifies the signature of each message. */
 async function startReceiver() {
   const messages: (Message & { id: string; at: number; accepted: boolean })[] = []
   const answers: number[] = []
@@ -58,12 +60,16 @@ async function startReceiver() {
 const forward = (to: string, args: string[] = [], variables: NodeJS.ProcessEnv = { [secretVariable]: secret }) =>
   start(['listen', '--forward-to', to, ...args], { ...environment, ...variables })
 
-/** Returns the position in a state file; undefined before there is one. */
+/** Returns the position in a state file; undefined when the file does not exist. */
 function positionIn(state: string): { serverTime: string; epoch: number } | undefined {
   return existsSync(state) ? JSON.parse(readFileSync(state, 'utf8')).position : undefined
 }
 
-/** Sells vouchers. @returns a function that returns whether messages lead to each of them */
+/**
+ * Sells vouchers.
+ *
+ * @returns a function that returns true when the addresses of the received messages list each of these vouchers
+ */
 async function sell(count: number) {
   const ids: number[] = []
   for (let n = 0; n < count; n++) ids.push(await build.voucher(tenant))
@@ -76,7 +82,7 @@ async function sell(count: number) {
   }
 }
 
-test('posts a signed message for each change, whose address has the changed records', async () => {
+test('posts a signed message for each change, and the address in the message lists the changed records', async () => {
   const { url, messages } = await startReceiver()
   const { child, ended, printed } = forward(url, ['--list', 'purchased-vouchers'])
   await until('it has begun', () => printed().includes('Forwards the changes'))
@@ -95,7 +101,7 @@ test('posts a signed message for each change, whose address has the changed reco
   expect(await ended).toBe(0)
 })
 
-test('loses nothing over restarts of the service, of the receiver and of itself', async () => {
+test('loses no change when the service, the receiver or the command restarts', async () => {
   const state = join(createDirectory(), 'position')
   const { url, messages, accepted, answers } = await startReceiver()
   let listener = forward(url, ['--state', state])
@@ -118,7 +124,7 @@ test('loses nothing over restarts of the service, of the receiver and of itself'
   expect(listener.printed()).toContain('A valid bearer token is required.')
 })
 
-test('posts each list, to be read from its beginning, after a restore and when the token gets a tenant back', async () => {
+test('after a restore, or when the token gets a tenant back, posts a message to read each list from its beginning', async () => {
   const state = join(createDirectory(), 'state')
   const other = await build.tenant()
   for (const each of [tenant, other]) await build.voucher(each)
@@ -152,7 +158,7 @@ test('posts each list, to be read from its beginning, after a restore and when t
   expect(await run(narrower, { ...environment, ...variables })).toMatchObject({ code: 2, stderr })
 })
 
-test('a restart with --state signs with the secret that it has made', async () => {
+test('a restart with --state signs with the secret in the state file', async () => {
   const state = join(createDirectory(), 'state')
   const { secret: own } = await build.token([tenant])
   const secrets: (string | undefined)[] = []
@@ -167,7 +173,7 @@ test('a restart with --state signs with the secret that it has made', async () =
   expect(secrets[1]).toBe(secrets[0])
 })
 
-test('the program for partners has the command', async () => {
+test('the program for partners has the command listen too', async () => {
   const partners = { entry: join(import.meta.dirname, '../../packages/sync/dist/main.js') }
   const { code, stdout } = await run(['listen', '--help'], {}, partners)
   expect([code, stdout]).toEqual([0, expect.stringContaining('voucher-gateway-sync listen')])

@@ -1,4 +1,4 @@
-/** The line HEALTHCHECK of the Dockerfile, which a container engine runs in the container of the service. */
+/** Runs the command of HEALTHCHECK in the Dockerfile, which a container engine runs in the container of the service. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `import` writes files into the plain tables, which the service shows, and reports faulty lines. */
+/** `import` writes the rows of files into the plain tables, v1 lists these rows, and faulty lines are reported. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,7 +17,9 @@ function importFiles(files: Record<string, string | Buffer>, ...options: string[
   return run(['import', folder, ...options], environment)
 }
 
-/** Returns what an import did to each table: rows, written, deleted. */
+/**
+ * Runs an import that must succeed. Returns three numbers per table: rows in the file, written rows and deleted rows.
+ */
 async function importedBy(files: Record<string, string>, ...options: string[]): Promise<Record<string, number[]>> {
   const { code, stdout, stderr } = await importFiles(files, '--json', ...options)
   expect([code, stderr], stdout).toEqual([0, ''])
@@ -40,7 +42,11 @@ const beginning = (fault: string) => expect.stringContaining(fault)
 
 const lines = (...rows: object[]) => rows.map(row => `${JSON.stringify(row)}\n`).join('')
 
-/** Files of a tenant with one row or more in each table. @param id the id of each first row */
+/**
+ * Returns files with the rows of a tenant, at least one row per table.
+ *
+ * @param id the id of the first row in each table
+ */
 const filesOf = (id: number) => ({
   'tenant.csv': `id,name,parent_id,subdomain\r\n${id},"Spa ""Größe"", Nord",,nord\r\n${id + 1},Süd,${id},\r\n`,
   'category.csv': `id,tenant_id,slug,title\n${id},${id},days,Days\n`,
@@ -65,7 +71,7 @@ const firstWrites = {
   ...{ purchased_voucher: [2, 2, 0], customer: [2, 2, 0] },
 }
 
-test('the rows of a folder are in the lists of v1, and a second run writes nothing', async () => {
+test('v1 lists the imported rows of a folder, and a second run writes nothing', async () => {
   const files = filesOf(1000)
   expect(await importedBy(files)).toEqual(firstWrites)
   const { secret } = await build.token([whole(1000)])
@@ -87,11 +93,11 @@ test('the rows of a folder are in the lists of v1, and a second run writes nothi
   expect(await importedBy(files)).toEqual(nothing)
   const since = `sales/purchased-vouchers?updated_since=${vouchers.server_time}`
   expect((await list(since)).data).toEqual([])
-  // The next row of the platform gets a free id.
+  // The import advances the sequence, so the next row of the platform gets a free id.
   expect(await build.tenant()).toBeGreaterThan(1001)
 })
 
-test('a row with a key of the table replaces the columns that the file has', async () => {
+test('a row whose key exists in the table replaces only the columns that the file has', async () => {
   await importedBy(filesOf(2000))
   const changes = {
     'purchased_voucher.csv': 'id,tenant_id,reference,current_balance\n2000,2000,R-2000,7\n2001,2000,R-2001,\n',
@@ -105,7 +111,7 @@ test('a row with a key of the table replaces the columns that the file has', asy
   ])
 })
 
-test('a dialect of CSV and a format of dates are read as the options say', async () => {
+test('options set the dialect of CSV and the format of dates', async () => {
   const file = [
     'id;tenant_id;reference;qr_token;recipient_name;void_reason;date_valid_end;purchase_timestamp',
     `2500;2500;'O\\'Hara; "5" Pipe \\\\';\\N;'\\\\N';;9.1.2027;31.1.2026 09:30`,
@@ -134,7 +140,7 @@ test('a dialect of CSV and a format of dates are read as the options say', async
 
 const guessed = ['tomorrow', 'infinity', '09:30 IST', '31-JAN-26', '20260131', '2026-01-31', '0000-00-00 00:00:00']
 
-test.each(['csv', 'ndjson'])('a date that is not of ISO 8601 is refused with its line: %s', async format => {
+test.each(['csv', 'ndjson'])('a date that is not ISO 8601 is refused with its line: %s', async format => {
   const rows = [...guessed, '31/01/2026'].map((consented_at, index) => ({ id: index, tenant_id: 1, consented_at }))
   const csv = rows.map(row => `${Object.values(row).join()}\n`).join('')
   const text = format === 'csv' ? `id,tenant_id,consented_at\n${csv}` : `\n${lines(...rows)}`
@@ -145,7 +151,7 @@ test.each(['csv', 'ndjson'])('a date that is not of ISO 8601 is refused with its
   await expectFaults({ [`customer.${format}`]: text }, faults, '--date-format', 'MM/dd/yyyy')
 })
 
-test('the standard input has lines of one table', async () => {
+test('the standard input can contain the rows of one table', async () => {
   const input = `\n${lines({ id: 3000, name: 'Nord' }, { id: '3001', name: 'Süd', parent_id: 3000 })}`
   const imported = await run(['import', '-', '--table', 'tenant'], environment, { input })
   expect([imported.code, imported.stderr]).toEqual([0, ''])
@@ -186,7 +192,7 @@ test('every wrong value is listed with its file and line, and nothing is importe
   expect(await sql`select from tenant where id between 4000 and 4999`).toHaveLength(0)
 })
 
-test('of many faults the first twenty are listed', async () => {
+test('when there are many faults, the first twenty are listed and the others are counted', async () => {
   const rows = Array.from({ length: 750 }, (_, index) => `${5000 + index},N,x\n`).join('')
   const file = { 'tenant.csv': `id,name,parent_id\n${rows}` }
   expect((await importFiles(file)).stderr).toContain(', not "x"\nFurther faults: 730.\n')
@@ -194,7 +200,7 @@ test('of many faults the first twenty are listed', async () => {
   expect([code, JSON.parse(stdout).faults.length, JSON.parse(stdout).count]).toEqual([1, 20, 750])
 })
 
-test('rows that break a constraint are listed, and rows of former files are not imported', async () => {
+test('rows that break a constraint are listed, and then no row of any file is imported', async () => {
   const tenant = await build.tenant()
   const voucher = await build.voucher(tenant, { reference: 'TAKEN' })
   const files = {
@@ -210,7 +216,7 @@ test('rows that break a constraint are listed, and rows of former files are not 
   expect(await sql`select from tenant where id in (6000, 6001)`).toHaveLength(0)
 })
 
-test('what is unique is checked when all rows are in: vouchers get other ids, and exchange their references', async () => {
+test('unique columns are checked after all rows, so two vouchers can swap their references or get other ids', async () => {
   const rows = (...references: [number, string][]) =>
     `id,tenant_id,reference\n${references.map(([id, reference]) => `${id},6500,${reference}\n`).join('')}`
   const write = (...references: [number, string][]) => importedBy({ 'purchased_voucher.csv': rows(...references) })
@@ -222,7 +228,7 @@ test('what is unique is checked when all rows are in: vouchers get other ids, an
   expect(await importedBy(moved, '--replace')).toEqual({ purchased_voucher: [3, 3, 2] })
 })
 
-test('--replace deletes what a file lacks, in the tables that have one', async () => {
+test('--replace deletes the rows that a file does not contain, and only in tables that have a file', async () => {
   await importedBy(filesOf(7000))
   await sql`delete from purchased_voucher where tenant_id <> 7000`
   const files = { 'purchased_voucher.csv': 'id,tenant_id,reference\n7001,7000,R-1\n7002,7000,R-2\n' }
@@ -239,7 +245,7 @@ test('--replace deletes what a file lacks, in the tables that have one', async (
   expect(await sql`select from purchased_voucher`).toHaveLength(2)
 })
 
-test('a run that is killed has imported nothing, and the next one does it all', async () => {
+test('a killed run imports nothing, and the next run imports all rows', async () => {
   const first = start(['import', '-', '--table', 'tenant'], environment)
   first.child.stdin.write(lines({ id: 8000, name: 'A' }))
   const reading = () => sql`
@@ -251,7 +257,7 @@ test('a run that is killed has imported nothing, and the next one does it all', 
   expect(await importedBy({ 'tenant.ndjson': lines({ id: 8000, name: 'A' }) })).toEqual({ tenant: [1, 1, 0] })
 })
 
-test('rows that cannot be told apart, too long or too deep, and names that stand twice, are refused with their lines', async () => {
+test('rows with wrong quotes, too long rows, nested values and duplicate names are refused with their lines', async () => {
   const files = {
     'category.csv': '\ufeff"id",tenant_id,slug,title\r\n1,1,the,The "Old" Mill\r\n',
     'product.csv': 'id,tenant_id,slug,title,currency\n1,1,"a\nb\n",a,GBP\n\n2,1,"a\nb","c,GBP\n3,1,c,d,GBP\n',
@@ -271,7 +277,7 @@ test('rows that cannot be told apart, too long or too deep, and names that stand
   ])
 })
 
-test('a value that would change is refused: an escape, a number in a column of texts, a null in a list', async () => {
+test('a value that could not be stored exactly is refused: an escape, a number in a text column, a null in a list', async () => {
   const files = {
     'tenant.csv': 'id,name\n1,"C:\\new"\n2,"\\N"\n3,"\\0"\n4,"\\"\\\\\\,\\\n\\\r\n"\n5,C:\\new\n6,"a\nb\\c"\n',
     'customer.ndjson': lines(...[1.5, true, 12, '1.50', 1e20].map(city => ({ id: 1, tenant_id: 1, city }))),

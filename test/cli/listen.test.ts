@@ -19,8 +19,9 @@ async function answerOf(host: string, port: number): Promise<string | null> {
   }
 }
 
-test('with HOST=localhost no address has a server without the answers and the limits of the service', async () => {
-  // The name may have one address on this machine. Fastify asks for all, and Node for one.
+test('with HOST=localhost each address that listens gives the answers of the service, and has its limits', async () => {
+  // Gives `localhost` a second address, because the name may have only one on this machine. Fastify looks up all
+  // addresses, and Node only one.
   const addresses = ['127.0.0.1', '127.0.0.2']
   const found = addresses.map(address => ({ address, family: 4 }))
   const all = (_host: string, _options: object, done: (error: null, found: object[]) => void) => done(null, found)

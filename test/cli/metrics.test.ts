@@ -1,4 +1,4 @@
-/** METRICS_PORT: metrics of a real service, by HTTP. */
+/** Reads the metrics of a real service by HTTP, at METRICS_PORT. */
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { createEndpoint, pauseEndpoint } from '../../src/domain/event/endpoint.ts'
@@ -10,7 +10,9 @@ import { until } from '../support/until.ts'
 import { createVisitor } from '../support/visitor.ts'
 import { breakConnection, startReceiver } from '../webhook/receiver.ts'
 
-/** Returns the value of a series, such as `vgw_quota_spent_total`; undefined: it is absent. */
+/**
+ * Returns the value of a series, such as `vgw_quota_spent_total`; undefined when the text does not contain the series.
+ */
 const sample = (text: string, series: string): number | undefined => {
   const line = text.split('\n').find(line => line.startsWith(`${series} `))
   return line === undefined ? undefined : Number(line.slice(series.length))
@@ -29,7 +31,10 @@ async function startMeasured(environment: NodeJS.ProcessEnv = {}, args: string[]
     ...{ service, port, at, scrape, build: createBuilders(database) },
     pool: database.pool,
     platform: database.platform,
-    /** Scrapes until the facts of the database are read in time, which a busy machine delays. */
+    /**
+     * Scrapes until the metrics include facts of the database. On a busy machine the first reads may exceed their time
+     * limit.
+     */
     scrapeFacts: () =>
       until('the facts of the database are read', async () => {
         const text = await scrape()
@@ -38,7 +43,7 @@ async function startMeasured(environment: NodeJS.ProcessEnv = {}, args: string[]
   }
 }
 
-test('after known requests the metrics have their operations, statuses, quota and errors, and no text of a caller', async () => {
+test('the metrics count requests by operation and status, quota and errors, and contain no text of a caller', async () => {
   const measured = await startMeasured({ RATE_LIMIT_PER_MINUTE: '5' })
   const { service, pool, build, scrapeFacts, at } = measured
   const tenant = await build.tenant()
@@ -85,11 +90,11 @@ test('after known requests the metrics have their operations, statuses, quota an
   expect(Object.fromEntries(Object.keys(expected).map(series => [series, sample(text, series)]))).toEqual(expected)
   expect(sample(text, 'vgw_statement_duration_seconds_count{statement="tenant.list"}')).toBeGreaterThan(0)
   expect(sample(text, 'vgw_step_age_seconds')).toBeGreaterThanOrEqual(0)
-  // In Unix time, in seconds.
+  // The epoch is a Unix time in seconds.
   expect(sample(text, 'vgw_sync_epoch')).toBeGreaterThan(Date.now() / 1000 - 3600)
   for (const theirs of ['planted', secret]) expect(text).not.toContain(theirs)
 
-  // The server of the metrics has only this page, and the public port does not have it.
+  // The metrics server has only the page /metrics, and the public port does not have this page.
   const head = await at('/metrics', 'HEAD')
   expect([head.status, await head.text()]).toEqual([200, ''])
   expect(head.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
@@ -97,13 +102,13 @@ test('after known requests the metrics have their operations, statuses, quota an
   expect((await at('/metrics', 'POST')).status).toBe(404)
   expect((await fetch(`${origin}/metrics`)).status).toBe(404)
 
-  // A scraper that sends nothing does not delay the stop.
+  // A scraper that connects and sends nothing must not delay the stop.
   const silent = connect(measured.port, '127.0.0.1').on('error', () => {})
   expect(await service.stop('SIGTERM')).toBe(0)
   silent.destroy()
 })
 
-test('the metrics count waits for connections, refused sign-ins, tokens that end and reasons, and leave out facts of a slow database', async () => {
+test('the metrics count waits for connections, refused sign-ins, expiring tokens and reasons, and omit facts of the database when it is slow', async () => {
   const environment = { DATABASE_POOL: '1', PUBLIC_URL: '' }
   const { service, pool, platform, build, scrape, scrapeFacts } = await startMeasured(environment)
   const tenant = await build.tenant()
@@ -129,7 +134,7 @@ test('the metrics count waits for connections, refused sign-ins, tokens that end
   await until('it reads again', async () => sample(await scrape(), 'vgw_rejected_keys') === 0)
   await until('there is no reason', async () => !(await scrape()).includes('vgw_reason{'))
   await platform.begin(async sql => {
-    // The service does not repair it meanwhile.
+    // The lock prevents the service from repairing the trigger before the metric is read.
     await sql`lock table gateway.rule in share mode`
     await platform`drop trigger capture_row on product`
     const missing = 'vgw_reason{code="CAPTURE_MISSING",level="error"}'
@@ -138,7 +143,7 @@ test('the metrics count waits for connections, refused sign-ins, tokens that end
   await until('it is repaired', async () => sample(await scrape(), 'vgw_captures_repaired_total') === 1)
 })
 
-test('webhooks are counted by state, and tries to deliver by result; the lag is the age of the oldest event', async () => {
+test('the metrics count webhooks by state and deliveries by result, and the lag is the age of the oldest event', async () => {
   const { NODE_EXTRA_CA_CERTS } = process.env
   const { pool, platform, build, scrapeFacts } = await startMeasured({
     ...{ WEBHOOK_NETWORKS: '127.0.0.0/8', NODE_EXTRA_CA_CERTS },
@@ -181,7 +186,7 @@ test('METRICS_PORT reports the sum of all workers, including a killed worker, an
     return pids.size
   }
   await until('both workers listen', () => readPids() === 2)
-  // Each on a connection of its own, so that both workers get some.
+  // Each request opens a new connection, so that both workers get requests.
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, connection: 'close' }
   const ask = async (times: number) => {
     for (let call = 0; call < times; call++)
@@ -190,7 +195,7 @@ test('METRICS_PORT reports the sum of all workers, including a killed worker, an
   await ask(20)
   const counted = requestsOf('ListTenants', 200)
   await until('all are counted', async () => sample(await scrape(), counted) === 20)
-  // A fact of the database is not added up, and a fact of the processes is.
+  // Facts of the processes are added up over the workers, and facts of the database are not.
   const text = await scrapeFacts()
   expect(text.match(/^vgw_step_age_seconds /gm)).toHaveLength(1)
   expect(sample(text, 'vgw_pool_connections{pool="requests"}')).toBe(20)

@@ -1,4 +1,4 @@
-/** `migrate` during other transactions: it gives way to them, and leaves no lock when it is killed. */
+/** Runs `migrate` during other transactions. It must let them go first, and must leave no lock when it is killed. */
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'
@@ -17,7 +17,7 @@ const later = {
 }
 const printed = `applied ${file}\n`
 
-/** A write of the table with that trigger. */
+/** An insert into the table on which the later version creates its trigger. */
 const write = `insert into gateway.removal select 'voucher', 1, 1, 'deleted', clock_timestamp()`
 
 async function createFormerDatabase() {
@@ -28,7 +28,7 @@ async function createFormerDatabase() {
   return { open, sql, environment: { DATABASE_URL: url } }
 }
 
-/** Returns the files of migrations that the database has and this version lacks. */
+/** Returns the files of the later version's migrations that the database has. */
 const readFurther = async (sql: postgres.Sql) =>
   (await sql<{ name: string }[]>`select name from gateway.migration where version = 99`).map(({ name }) => name)
 
@@ -47,7 +47,7 @@ async function startSleeping({ sql, environment }: Awaited<ReturnType<typeof cre
   return { ...started, pid: await findPid() }
 }
 
-test('killed while it has locked a table, it leaves no lock and no part of its work; the next run does it all', async () => {
+test('a killed migrate that has locked a table leaves no lock and no change, and the next run applies all migrations', async () => {
   const database = await createFormerDatabase()
   const { child, ended } = await startSleeping(database)
   child.kill('SIGKILL')
@@ -57,7 +57,7 @@ test('killed while it has locked a table, it leaves no lock and no part of its w
   expect(await run(['migrate'], database.environment, later)).toEqual({ code: 0, stdout: printed, stderr: '' })
 })
 
-test('it fails when the server ends its session', async () => {
+test('migrate fails when the server ends its session', async () => {
   const database = await createFormerDatabase()
   const { ended, printed, pid } = await startSleeping(database)
   await database.sql`select pg_terminate_backend(${pid})`
@@ -65,7 +65,7 @@ test('it fails when the server ends its session', async () => {
   expect(printed()).toContain('The database has closed the connection.')
 })
 
-test('of two at a time, one waits for the other', async () => {
+test('when two migrate commands run at the same time, one waits for the other', async () => {
   const { sql, environment } = await createFormerDatabase()
   const outcomes = await Promise.all([1, 2].map(() => run(['migrate'], environment, later)))
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0])
@@ -76,7 +76,7 @@ test('of two at a time, one waits for the other', async () => {
 test.each([
   ['a file', later, write, printed],
   ['a mapping', {}, 'lock table gateway.mapping in share mode', 'The database is up to date.'],
-])('while a transaction holds a lock that %s needs, the command names it, lets others go first, and goes on', async (_, program, held, last) => {
+])('while a transaction holds a lock that %s needs, the command names the transaction, lets other sessions go first, and then continues', async (_, program, held, last) => {
   const { open, sql, environment } = await createFormerDatabase()
   if (program !== later) await sql`delete from gateway.mapping`
   const holder = open({ application_name: 'night batch' })
@@ -96,7 +96,7 @@ test.each([
   await holder.end()
 })
 
-test('it gives up after the time that --wait sets, and changes nothing', async () => {
+test('migrate gives up after the time that --wait sets, and changes nothing', async () => {
   const { open, sql, environment } = await createFormerDatabase()
   const holder = open({ application_name: 'night batch' })
   await holder.begin(async transaction => {

@@ -1,4 +1,4 @@
-/** The end of commands whose output cannot be written. */
+/** Tests how commands end when their output cannot be written. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { directoryPlace } from '../support/copies.ts'
@@ -21,16 +21,16 @@ const commands: [command: string[], options?: ProcessOptions][] = [
   [['--json', '--to', directoryPlace().to], ownProgram],
 ]
 
-/** Opens descriptor 3 as a pipe whose reader has ended. */
+/** Shell code that opens descriptor 3 as a pipe whose reader has ended. */
 const withoutReader = 'exec 3> >(:); wait $!;'
 
 describe.concurrent('a command', () => {
-  test.each(commands)('whose output has no reader ends without a message: %j', async (command, options) => {
+  test.each(commands)('ends without a message when its output has no reader: %j', async (command, options) => {
     const outcome = await run(command, environment, { ...options, shell: `${withoutReader} exec "$@" >&3` })
     expect(outcome).toEqual({ code: 141, stdout: '', stderr: '' })
   })
 
-  test.each(['token bogus', 'sync --to /dev/null'])('whose errors have no reader ends: %s', async command => {
+  test.each(['token bogus', 'sync --to /dev/null'])('ends when its error output has no reader: %s', async command => {
     expect((await run(command.split(' '), environment, { shell: `${withoutReader} exec "$@" 2>&3` })).code).toBe(141)
   })
 

@@ -1,4 +1,4 @@
-/** A pooler or a setting of the database gives sessions other settings than the service needs. */
+/** Tests sessions that get other settings than the service needs, from a pooler or from the database. */
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,18 +14,22 @@ const { login, url } = await createLogin(platform, address, 'in role voucher_gat
 
 const configuration = 'docs/scaling.md has the configuration.'
 
-/** The environment of a service whose connections send no start-up parameters. */
+/** Returns the environment of a service whose connections send no start-up parameters. */
 const off = (DATABASE_URL = url) => ({ DATABASE_URL, DATABASE_STARTUP_PARAMETERS: 'off', LOG_LEVEL: 'warn' })
 
 const path = 'search_path = pg_catalog, pg_temp'
 
-/** Sets for the login what a connection otherwise asks for. */
+/** Sets, for the login, the settings that a connection otherwise sends as start-up parameters. */
 async function setForLogin(): Promise<void> {
   for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", 'jit = off', path])
     await platform.unsafe(`alter role ${login} set ${setting}`)
 }
 
-/** Starts a proxy before the database that replaces a client's first message. @returns the URL of the database behind it */
+/**
+ * Starts a proxy in front of the database. The proxy replaces the first message of each client.
+ *
+ * @returns the database URL with the address of the proxy
+ */
 async function startPooler(change: (startup: Buffer) => Buffer): Promise<string> {
   const proxy = createServer(client => {
     const server = connect(join(address.host, `.s.PGSQL.${address.port}`))
@@ -40,7 +44,7 @@ async function startPooler(change: (startup: Buffer) => Buffer): Promise<string>
   return `postgres://${owner}@127.0.0.1:${await listen(proxy)}/${address.database}`
 }
 
-/** Takes a name and its value out of a StartupMessage, as PgBouncer does with `ignore_startup_parameters`. */
+/** Removes a parameter from a StartupMessage, as PgBouncer does for names in `ignore_startup_parameters`. */
 const dropParameters = (name: string) => (startup: Buffer) => {
   const words = startup.subarray(8, -2).toString().split('\0')
   const kept = words.filter((_, index) => words[index - (index % 2)] !== name)
@@ -66,7 +70,7 @@ test.each([
   }
 })
 
-test('without start-up parameters a login with rights of its own is refused', async () => {
+test('without start-up parameters a login with more rights than the role of the service is refused', async () => {
   for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", path])
     await platform.unsafe(`alter role ${owner} in database ${address.database} set ${setting}`)
   try {
@@ -78,15 +82,15 @@ test('without start-up parameters a login with rights of its own is refused', as
   }
 })
 
-test('a database that takes no writes is refused', async () => {
+test('a read-only database is refused', async () => {
   await platform.unsafe(`alter role ${login} set default_transaction_read_only = on`)
   const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: url }))
   expect(refusal).toMatch(/^DATABASE_READ_ONLY: .* Set default_transaction_read_only to off/)
   await platform.unsafe(`alter role ${login} reset all`)
 })
 
-test('a session whose settings are lost is not used, the service says why, and works when they are back', async () => {
-  // Sessions of commands need only the search path.
+test('the service uses no session that has lost its settings, reports the reason, and recovers when the settings are back', async () => {
+  // Of these settings, the sessions of commands need only the search path.
   expect(refusalOf(await run(['migrate'], off()))).toContain('search_path is "$user", public and not pg_catalog')
   await platform.unsafe(`alter role ${login} set ${path}`)
   const refusal = refusalOf(await run(['serve'], off()))

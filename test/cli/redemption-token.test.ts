@@ -18,7 +18,7 @@ async function check(token: string, args: string[] = [], environment: NodeJS.Pro
   return { code, ...JSON.parse(stdout) }
 }
 
-test('a valid token is explained with its claims', async () => {
+test('the command explains the claims of a valid token', async () => {
   const token = await issue()
   const claims = expect.objectContaining({ tenant_id: tenantId, aud: 'redemption' })
   expect(await check(token, ['--tenant', String(tenantId)])).toEqual({ code: 0, valid: true, problems: [], claims })
@@ -27,7 +27,7 @@ test('a valid token is explained with its claims', async () => {
   expect(stdout).toMatch(/\n\nThe token is valid\. A redemption accepts its jti once\.\n$/)
 })
 
-test('what is wrong with a token is a sentence each', async () => {
+test('the command prints one sentence per problem of a token', async () => {
   const token = await issue()
   const problems = async (...given: Parameters<typeof check>) => {
     const { code, valid, problems } = await check(...given)
@@ -52,7 +52,7 @@ The audience is redemption, and not tills (REDEMPTION_AUDIENCE).`,
   await expect.poll(async () => (await check(brief)).problems).toEqual(expired)
 })
 
-test('text of a token that anybody may have written is shown without control characters', async () => {
+test('the command removes control characters from the text of a token, which may be forged', async () => {
   const [header = ''] = (await issue()).split('.')
   const { kid } = JSON.parse(`${Buffer.from(header, 'base64url')}`)
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
@@ -67,7 +67,7 @@ test('text of a token that anybody may have written is shown without control cha
   expect(stdout).toContain('The issuer is  [2J me, and not http://localhost:8080 (PUBLIC_URL).')
 })
 
-test('a rotated key is published, and with --lost the former key is not', async () => {
+test('after a rotation both keys are published, and with --lost only the new key', async () => {
   const former = await issue()
   const rotated = await command(['keys', 'rotate', '--json'])
   expect(JSON.parse(rotated.stdout)).toEqual({ kid: expect.stringMatching(/^[\w-]{43}$/), signs_in_seconds: 600 })

@@ -1,4 +1,6 @@
-/** Databases that no command uses: some cannot hold every text, others are of an unreleased version, or grant too little. */
+/**
+ * Commands must refuse a database with another encoding than UTF8, of an unreleased version, or with too few rights.
+ */
 import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
@@ -11,7 +13,10 @@ import { refusalOf, run, serve } from '../support/process.ts'
 
 const commands = ['serve', 'migrate', 'token list']
 
-test.each(['LATIN1', 'SQL_ASCII'])('%s: commands, sessions and syncs refuse it, and change nothing', async encoding => {
+test.each([
+  'LATIN1',
+  'SQL_ASCII',
+])('with the encoding %s, commands, sessions and syncs refuse the database, and change nothing', async encoding => {
   const { address, url } = await createEmptyDatabase(`encoding '${encoding}' locale 'C' template template0`)
   const sql = postgres({ ...address, max: 1, onnotice: () => {} })
   const session = connect(address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
@@ -23,7 +28,7 @@ test.each(['LATIN1', 'SQL_ASCII'])('%s: commands, sessions and syncs refuse it, 
         "database, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;\n",
     )
   }
-  // As a service that runs finds it, whose database was replaced.
+  // A running service finds such a database when its own database was replaced.
   await expect(session`select 1`).rejects.toThrow(`encoding ${encoding}`)
   const { code, stderr } = await run(['sync', '--url', 'http://127.0.0.1', '--to', url], { VOUCHER_GATEWAY_TOKEN: 'x' })
   expect(stderr).toContain(`The database of the copy has the encoding ${encoding}`)
@@ -31,7 +36,10 @@ test.each(['LATIN1', 'SQL_ASCII'])('%s: commands, sessions and syncs refuse it, 
   expect(await sql`select nspname from pg_namespace where nspname !~ '^pg_|^information_schema$|^public$'`).toEqual([])
 })
 
-/** The rows of former migrations. There are more than `sql/` has files, so their number does not show that they are former. */
+/**
+ * SQL that creates migration rows of an unreleased version. `sql/` has fewer files, so the number of rows must not
+ * matter.
+ */
 const formerMigrations = `
   create schema gateway;
   create table gateway.migration (version bigint primary key, name text, md5 text, run_at timestamptz);
@@ -60,7 +68,7 @@ test('every command refuses a database of an unreleased version with the remedy,
   expect(await describeSchema(sql)).toEqual(before)
 })
 
-test('a data directory of an unreleased version is refused with the directory to delete, after which the service starts', async () => {
+test('a data directory of an unreleased version is refused, and the service starts after the named directory is deleted', async () => {
   const DATA_DIR = createDirectory()
   const server = await startEmbedded({ dataDir: DATA_DIR, durable: false })
   const { host, port, user, database } = server
@@ -105,13 +113,13 @@ test.each([
   expect(await listTokens(url)).toEqual(noTokens)
 })
 
-test('a member with noinherit can use the service', async () => {
+test('the service can run as a noinherit member of its role', async () => {
   const { address, platform } = await createDatabase()
   const { url } = await createLogin(platform, address, 'noinherit in role voucher_gateway')
   expect(await listTokens(url)).toEqual(noTokens)
 })
 
-test('a schema that an administrator made is used: the database need not let the login create one', async () => {
+test('when an administrator has created the schema, the login needs no right to create schemas', async () => {
   const { address, owner } = await createEmptyDatabase()
   const { login, url } = await createLogin(owner, address, 'in role voucher_gateway, voucher_gateway_reader')
   await owner.unsafe(`create schema gateway; grant create on schema public to ${login}`).simple()
@@ -127,7 +135,7 @@ test('a schema that an administrator made is used: the database need not let the
   expect(await run(['migrate'], environment)).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('an owner that did not create the role gets the statement that grants it, and can migrate afterwards', async () => {
+test('an owner without the role of the service gets the statement that grants the role, and can then migrate', async () => {
   const { address, owner } = await createEmptyDatabase()
   const { login, url } = await createLogin(owner, address, 'createrole')
   await owner.unsafe(`alter database ${address.database} owner to ${login}`)

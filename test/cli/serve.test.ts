@@ -20,17 +20,17 @@ const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 const askByCurl = ({ printed }: Service) =>
   JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))
 
-test('stopped as soon as it listens, it has nothing to report', async () => {
+test('a service that is stopped as soon as it listens logs no warning', async () => {
   const { url } = await createDatabase()
   const service = await serve({ DATABASE_URL: url, RATE_STORE: 'postgres' })
   expect(await service.stop('SIGTERM')).toBe(0)
-  // A busy machine may delay its first checks.
+  // Only the log after the stop counts, because a busy machine may delay the first checks.
   const [, stop] = service.log().split('"the service stops"')
   expect(stop).not.toMatch(/"level":[456]0/)
   expect(stop).toContain('"the service has stopped"')
 })
 
-test('on an embedded database it starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
+test('on an embedded database the service starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
   const first = await serve({ ...environment, LOG_LEVEL: 'info' })
   for (const page of [/Docs +(http\S+)/, /Dashboard +(http\S+)/])
     expect((await fetch(page.exec(first.printed())?.[1] ?? '')).status).toBe(200)
@@ -38,7 +38,7 @@ test('on an embedded database it starts with demo data and a working curl line, 
   const answer = askByCurl(first)
   expect(answer.data.length).toBeGreaterThan(5)
   const counted = await first.list(token ?? '')
-  // A view of the dashboard counts as some 25 operations.
+  // A view of the dashboard counts as about 25 operations, so the demo needs a high rate.
   expect(Number(counted.headers.get('ratelimit-limit'))).toBeGreaterThanOrEqual(1000)
   expect(await first.stop('SIGTERM')).toBe(0)
   expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false)
@@ -57,7 +57,7 @@ test('on an embedded database it starts with demo data and a working curl line, 
   expect(await third.stop('SIGINT')).toBe(0)
 })
 
-test('an empty database of DATABASE_URL is rejected with the command that migrates it, and gets no demo data', async () => {
+test('an empty database at DATABASE_URL is rejected with the command that migrates the database, and gets no demo data', async () => {
   const { url: DATABASE_URL } = await createEmptyDatabase()
   expect(refusalOf(await run(['serve'], { DATABASE_URL }))).toContain('node main.js migrate')
 
@@ -79,17 +79,17 @@ test('a second signal ends a service that still waits for load balancers', async
   expect(await service.stop('SIGINT')).toBe(1)
 })
 
-test('a signal ends a service that does not listen yet', async () => {
+test('a signal ends a service that does not yet listen', async () => {
   const silent = createServer()
   const DATABASE_URL = `postgres://nobody@127.0.0.1:${await listen(silent)}/silent`
   const { child, ended } = start(['serve'], { DATABASE_URL })
   await once(silent, 'connection')
   child.kill('SIGTERM')
-  // Otherwise it would end with 1, when the database has not answered for 4 s.
+  // Without the signal, the service would end with 1 after the database has not answered for 4 s.
   expect(await ended).toBe(0)
 })
 
-test('reports all configuration errors in one message, without secrets', async () => {
+test('one message has all configuration errors, without secrets', async () => {
   const settings = { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99', RATE_STORE: 'memory' }
   const secrets = { CURSOR_KEY: '5ec4e7'.repeat(9), OIDC_CLIENT_SECRET: '5ec4e7' }
   const DATABASE_URL = 'postgres://ann:5ec4e7@localhost/shop'
@@ -134,14 +134,14 @@ test.each<[command: string, meant?: string]>([
 test.each([
   [[''], ['serve', 'migrate', 'token', 'sync', 'adopt', 'verify', 'help']],
   [['token', 'create', '--perm'], ['--permission']],
-])('the completion prints one line for each candidate: %j', async (words, wanted) => {
+])('the completion prints one candidate per line: %j', async (words, wanted) => {
   const { code, stdout } = await run(['complete', '--', ...words], {})
   const names = stdout.split('\n').map(line => line.split('\t')[0])
   expect([code, names]).toEqual([0, expect.arrayContaining(wanted)])
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('a shell gets its script', async () => {
+test('the completion command prints the script of each supported shell', async () => {
   expect((await run(['complete', 'bash'], {})).stdout).toContain('bash completion for voucher-gateway')
 })
 
@@ -155,7 +155,7 @@ test('serve --live changes vouchers and consents, and stops with the service', a
     const { lists } = await client.changes({ after: start })
     return kinds.every(kind => lists.some(({ list }) => list === kind))
   }
-  // The client waits when the rate of the token is spent.
+  // The limit is 100 s, because the client waits when the rate of the token is used up.
   await until('a change of each kind', hasAll, 100_000)
   expect(await service.stop('SIGTERM')).toBe(0)
   expect(service.log()).not.toMatch(/"level":[56]0/)
@@ -176,7 +176,7 @@ await shared.platform`
 test.each([
   ['ahead of', 3 * day],
   ['behind', -3 * day],
-])('an instance whose clock is three days %s the database: tokens are valid as long as everywhere, and the difference is named', async (direction, by) => {
+])('when the clock of an instance is three days %s the database, tokens expire by the clock of the database, and the difference is reported', async (direction, by) => {
   const service = await serve({ DATABASE_URL: shared.url }, { preload: clockBy(by) })
   const answers = await Promise.all([tomorrow, yesterday].map(({ secret }) => service.list(secret)))
   expect(answers.map(({ status }) => status)).toEqual([200, 401])

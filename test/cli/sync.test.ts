@@ -1,4 +1,4 @@
-/** The command `sync` as a user runs it: its output, its exit codes, and how signals end it. */
+/** Tests the command `sync` as a user runs it: its output, its exit codes, and its end after a signal. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const sync = (args: string[], variables: NodeJS.ProcessEnv = environment, option
   run(['sync', ...args], variables, options)
 
 describe.concurrent('sync', () => {
-  test('makes a copy, and reports in sentences', async () => {
+  test('makes a copy, and reports its progress in sentences', async () => {
     const place = directoryPlace()
     const tokenFile = join(createDirectory(), 'token')
     writeFileSync(tokenFile, `${secret}\n`)
@@ -39,7 +39,7 @@ describe.concurrent('sync', () => {
     expect(await place.read()).toEqual(await readService(origin, secret))
   })
 
-  test('--json reports each event as a line; --watch goes on until a signal, while another sync is refused', async () => {
+  test('--json prints one line per event, and --watch runs until a signal, while a second sync is refused', async () => {
     const place = directoryPlace()
     const tenantId = await build.tenant()
     const { secret } = await build.token([tenantId])
@@ -68,7 +68,10 @@ describe.concurrent('sync', () => {
     expect(Object.keys(await place.read())).toContain(`purchased-vouchers ${tenantId} ${changed}`)
   })
 
-  test.each([[[]], [['--json']]])('a service cannot write to the terminal: %j', async (args: string[]) => {
+  test.each([
+    [[]],
+    [['--json']],
+  ])('control characters from a service do not reach the terminal: %j', async (args: string[]) => {
     const service = await startHostileService()
     const message = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202ered\r\nIn step at \u2066now\u200f.'
     service.answers.error = { status: 401, body: JSON.stringify({ message }) }
@@ -80,14 +83,14 @@ describe.concurrent('sync', () => {
     if (args.length > 0) expect(JSON.parse(lines.at(-1)!).message).toBe(message)
   })
 
-  test('--allow-http sends the token to another machine', async () => {
+  test('the token is sent to another machine over http only with --allow-http', async () => {
     const preload = 'globalThis.fetch = async url => { throw new Error(url.host) }'
     const args = ['--url', 'http://192.0.2.1/', '--allow-http', '--to', directoryPlace().to]
     const { code, stderr } = await sync(args, environment, { preload })
     expect([code, stderr]).toEqual([4, expect.stringContaining('192.0.2.1')])
   })
 
-  test('--verify, --status, --dry-run and --quiet', async () => {
+  test('accepts --verify, --status, --dry-run and --quiet', async () => {
     const { to } = directoryPlace()
     expect((await sync(['--to', to, '--dry-run'])).stdout).toContain('would read 1 purchased voucher, to the end')
     expect(await sync(['--to', to, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' })
@@ -115,13 +118,13 @@ describe.concurrent('sync', () => {
     expect((await sync(['--to', to, '--verify', '--quiet'])).code).toBe(0)
   })
 
-  test('a full disk is an error with the file and a remedy, and the same command continues later', async () => {
+  test('a full disk gives an error with the file and a remedy, and the same command can later continue the copy', async () => {
     const place = directoryPlace()
     const tenantId = await build.tenant()
     for (let count = 0; count < 120; count++) await build.voucher(tenantId)
     const { secret } = await build.token([tenantId])
     const variables = { ...environment, VOUCHER_GATEWAY_TOKEN: secret }
-    // The limit of the system for a file, in KB, is met as a full disk is.
+    // The limit for the size of a file, in KiB, has the same effect as a full disk.
     const full = await sync(['--to', place.to], variables, { shell: 'ulimit -f 24; exec "$@"' })
     expect(full).toMatchObject({ code: 1, stderr: expect.stringMatching(/EFBIG.*journal-1\.ndjson'\. Free space/) })
     const status = await sync(['--to', place.to, '--status'], {})
@@ -140,7 +143,7 @@ describe.concurrent('sync', () => {
     expect((await sync(['--to', to, '--schema', 'other', '--quiet'])).stderr).toContain('permission denied')
   })
 
-  test('exit codes say what is wrong', async () => {
+  test('each type of error has its exit code', async () => {
     const to = () => directoryPlace().to
     const occupied = createDirectory()
     const nowhere = 'http://127.0.0.1:9'

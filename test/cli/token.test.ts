@@ -65,7 +65,7 @@ test('a token is rotated, with an overlap or without', async () => {
   expect((await client.rest(secret, '/tenants')).status).toBe(401)
 })
 
-test('a token is shown and edited: what no option names stays', async () => {
+test('an edit changes only the settings that its options name', async () => {
   const made = await create('--name', 'Before', '--with-descendants', '--permission', 'view_vouchers')
   const shown = await token('show', String(made.id))
   expect(shown.stdout).toMatch(/^name +Before$/m)
@@ -91,7 +91,7 @@ test('a token is shown and edited: what no option names stays', async () => {
   for (const command of ['show', 'revoke', 'rotate']) expect((await token(command, '999999')).code).toBe(1)
 })
 
-test('a token of a new tenant is created, although the first step runs out of time', async () => {
+test('a token for a new tenant is created even when the first step exceeds its time limit', async () => {
   const { platform } = database
   await platform
     .unsafe(`

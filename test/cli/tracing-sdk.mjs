@@ -1,4 +1,4 @@
-/** An OpenTelemetry SDK with an exporter that writes its spans into the file SPANS_FILE, when it is shut down. */
+/** An OpenTelemetry SDK whose exporter writes all spans into the file SPANS_FILE at its shutdown. */
 import { writeFileSync } from 'node:fs'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 

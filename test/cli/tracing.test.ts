@@ -1,4 +1,6 @@
-/** An operator loads an OpenTelemetry SDK as the docs say: the service makes spans, which continue the trace of a caller. */
+/**
+ * Loads an OpenTelemetry SDK as the docs describe. The service must create spans that continue the trace of a caller.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -28,7 +30,7 @@ const build = createBuilders(database)
 const tenantId = await build.tenant({ name: 'Secret name' })
 const { secret } = await createTestToken(database.pool, [whole(tenantId)])
 
-// A provider that answers nothing useful: only what reaches it matters.
+// An OpenID provider whose answers are not valid. The test only reads the requests that arrive.
 const atProvider: unknown[] = []
 const provider = await listen(
   createServer(({ headers }, response) => {
@@ -52,7 +54,7 @@ const service = await serve({
   SPANS_FILE: spansFile,
 })
 
-/** Sends a request of a trace. @returns the id of the trace, and of the caller's span */
+/** Sends a request with a trace context. @returns the id of the trace, and the id of the caller's span */
 async function ask(path: string, number: number, body?: object) {
   const traceId = String(number).repeat(32)
   const spanId = String(number).repeat(16)
@@ -69,7 +71,7 @@ async function ask(path: string, number: number, body?: object) {
   return { traceId, spanId, status: answer.status }
 }
 
-test('spans of a request, its operation and its statements are children of each other, in the trace of the caller', async () => {
+test('the span of a request belongs to the trace of the caller, and contains the spans of its operation and its statements', async () => {
   const list = '/api/external/v1/tenants/:tenant/sales/purchased-vouchers'
   const rest = await ask(list.replace(':tenant', String(tenantId)), 1)
   const query = `query Own($id: ID!) { tenant(id: $id) { name purchasedVouchers(first: 1) { nodes { reference } } } }`
@@ -113,7 +115,7 @@ test('spans of a request, its operation and its statements are children of each 
     expect(attributes['vgw.step.keys']).toBeGreaterThan(0)
     expect(within(spanId)).toEqual([])
   }
-  // No statement of a background job, and no value.
+  // The spans contain no statement of a background job, and no value of a row or a request.
   expect(spans.filter(({ parentId, name }) => !parentId && name !== 'step')).toEqual([])
   expect(text).not.toMatch(/Secret name|vgw_|select/)
 })

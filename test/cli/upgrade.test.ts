@@ -17,7 +17,7 @@ const releases = [
 const index = `00${second}.do.index.sql`
 const column = `00${third}.do.column.sql`
 const indexes = { [index]: 'create index removal_reason on gateway.removal (reason);' }
-/** A version that is a stop, and the one after it. */
+/** A version whose release is a stop. `latest` is the version after it. */
 const middle = { entry: createLaterVersion({ releases: releases.slice(0, 2), migrations: indexes }) }
 const migrations = { ...indexes, [column]: 'alter table gateway.removal add column actor text;' }
 const latest = { entry: createLaterVersion({ releases, migrations }) }
@@ -35,7 +35,7 @@ const skipped = {
   action: expect.stringMatching(/^Install release 0\.3\.0, /),
 }
 
-test('a skipped release that is a stop is refused with its name; with it, the upgrade goes on', async () => {
+test('an upgrade that skips a stop is refused with the name of that release, and succeeds after that release has run', async () => {
   const { platform, url } = await createDatabase()
   const environment = { DATABASE_URL: url }
   await platform`insert into gateway.removal
@@ -78,7 +78,7 @@ test('no function depends on the order of columns', async () => {
   expect(nameless.map(({ name }) => name)).toEqual([])
 })
 
-test('what somebody changed in the schema is named by doctor; migrate makes functions and views again', async () => {
+test('doctor reports manual changes of the schema, and migrate creates changed functions and views again', async () => {
   const { platform, url } = await createDatabase()
   const environment = { DATABASE_URL: url }
   const readDrift = async () => {
@@ -113,9 +113,9 @@ test('--status lists the files, with the time at which each was applied', async 
   expect((await json(['migrate', '--status'], { DATABASE_URL: url })).newer).toEqual([])
 })
 
-test('--dry-run prints the SQL that makes the same database, and nothing for one that is up to date', async () => {
+test('--dry-run prints SQL with the same result as migrate, and prints nothing for an up-to-date database', async () => {
   const { owner: sql, url } = await createEmptyDatabase()
-  // A first installation stops nowhere.
+  // A first installation needs no stop.
   const checked = await json(['migrate', '--check'], { DATABASE_URL: url }, latest)
   expect(checked).toMatchObject({ code: 0, stops: [], findings: [] })
   const { stdout } = await run(['migrate', '--dry-run'], { DATABASE_URL: url })
@@ -125,7 +125,7 @@ test('--dry-run prints the SQL that makes the same database, and nothing for one
   expect(await json(['migrate', '--dry-run'], { DATABASE_URL: url })).toEqual({ code: 0, statements: [] })
 })
 
-test('--check names the rights that the login lacks, and who holds a lock', async () => {
+test('--check names the missing rights of the login, and the sessions that hold locks', async () => {
   const { address, platform, url } = await createDatabase()
   const { login, url: lowly } = await createLogin(platform, address)
   const { code, findings } = await json(['migrate', '--check'], { DATABASE_URL: lowly })

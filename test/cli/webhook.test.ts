@@ -26,7 +26,7 @@ async function json(...args: string[]) {
   return JSON.parse(stdout)
 }
 
-test('a webhook is added, tested, paused, resumed, replayed, rotated and deleted', async () => {
+test('the commands add, test, pause, resume, replay, rotate and delete a webhook', async () => {
   const insecure = { code: 2, stderr: expect.stringContaining('must begin with https://') }
   expect(await webhook('create', '--token', String(tokenId), '--url', 'http://a.example')).toMatchObject(insecure)
   expect(await webhook('pause', '999999')).toMatchObject({ code: 1, stderr: 'No such webhook.\n' })
