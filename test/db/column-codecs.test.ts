@@ -18,7 +18,7 @@ const instant = fc
   .tuple(fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }), fc.constantFrom('', '.1', '.000001', '.999999'))
   .map(([second, fraction]) => `${new Date(second * 1000).toISOString().slice(0, 19)}${fraction}Z`)
 
-/** For each kind: values as PostgreSQL reads them. */
+/** Generators of values by kind of column, as texts that PostgreSQL accepts. */
 const kinds: Record<ColumnKind, fc.Arbitrary<string>> = {
   bigint: fc.oneof(fc.integer({ min: -9, max: 9 }), fc.maxSafeInteger()).map(String),
   integer: fc.oneof(fc.integer({ min: -9, max: 9 }), fc.integer()).map(String),
@@ -42,7 +42,7 @@ const selected: Record<ColumnKind, string> = {
   textArray: 'case when value is not null then array_to_json(array(select json_array_elements_text(value::json))) end',
 }
 
-/** Returns the JavaScript value of a text, by the kind of its column. */
+/** For each kind of column, returns the JavaScript value of a text. */
 const decoded: Record<ColumnKind, (value: string) => unknown> = {
   bigint: Number,
   integer: Number,
@@ -67,7 +67,7 @@ describe.each(Object.keys(kinds) as ColumnKind[])('a column of the kind %s', kin
   const { writeJson } = columnCodecs[kind]
   const scalar = columnTypes[kind]
 
-  test('is decoded in the same way in rows and in other statements, and its JSON equals the JSON of its scalar', async () => {
+  test('is decoded to the same value in rows and in other statements, and its JSON equals the JSON of its scalar', async () => {
     const codec = codecOf(kind)
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(kinds[kind], { freq: 9 }), { minLength: 1, maxLength: 50 }), async values => {

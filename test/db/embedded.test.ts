@@ -35,7 +35,7 @@ function serverPid(): number {
 
 function isRunning(pid: number): boolean {
   try {
-    // A container whose first process reaps no orphans keeps an ended server as a zombie, without a command line.
+    // In a container whose first process reaps no orphans, an ended server stays as a zombie without a command line.
     const isZombie = existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`).length === 0
     return process.kill(pid, 0) && !isZombie
   } catch {
@@ -43,7 +43,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Another process that can own a server; `script` knows `postgres`, `startEmbedded` and `dataDir`. */
+/** Starts another process that can own a server. `script` can use `postgres`, `startEmbedded` and `dataDir`. */
 function spawnOwner(script: string) {
   const prelude = `import postgres from '#postgres'
     const { startEmbedded } = await import(process.argv[1])
@@ -53,7 +53,7 @@ function spawnOwner(script: string) {
   return spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-it('starts afresh when the first start was killed before the cluster was complete', async () => {
+it('creates a new cluster when the first start was killed before the cluster was complete', async () => {
   const owner = spawnOwner('await startEmbedded({ dataDir })')
   const draft = join(dataDir, `postgres.init-${owner.pid}`)
   await until('initdb is at work', () => existsSync(join(draft, 'base')), 60_000)
@@ -65,7 +65,7 @@ it('starts afresh when the first start was killed before the cluster was complet
   expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log'])
 })
 
-it('answers queries with the settings it was given', async () => {
+it('the server runs with the given settings', async () => {
   const server = await startEmbedded({ dataDir, durable: false, settings: { work_mem: '5MB' } })
   const settings = { server_encoding: 'UTF8', listen_addresses: '', work_mem: '5MB' }
   const selected = Object.keys(settings).map(name => `current_setting('${name}') as ${name}`)
@@ -76,7 +76,7 @@ it('answers queries with the settings it was given', async () => {
   expect([isRunning(pid), existsSync(server.host)]).toEqual([false, false])
 })
 
-it('keeps data across a restart, can be attached to while it runs, and refuses a second owner', async () => {
+it('the server keeps its data across a restart, accepts other processes as clients, and refuses a second owner', async () => {
   expect(await attachEmbedded(dataDir)).toBeNull()
   const server = await start({ dataDir, durable: false })
   const refused = expect(startEmbedded({ dataDir, lockTimeoutMs: 500 })).rejects.toThrow(
@@ -92,7 +92,7 @@ it('keeps data across a restart, can be attached to while it runs, and refuses a
   expect(await attachEmbedded(dataDir)).toBeNull()
 })
 
-it('leaves no server behind when its owner is killed, and what was committed is there at the next start', async () => {
+it('when its owner is killed, the server ends, and the next start has all committed data', async () => {
   const owner = spawnOwner(
     `const { host, port, user, database } = await startEmbedded({ dataDir })
      const sql = postgres({ host, port, user, database })
@@ -105,14 +105,14 @@ it('leaves no server behind when its owner is killed, and what was committed is 
   owner.kill('SIGKILL')
   await once(owner, 'exit')
 
-  // Starting at once waits for the watchdog's shutdown.
+  // A start directly after the kill must wait until the watchdog has shut the server down.
   const server = await start()
   expect(await query(server, 'select n from kept order by n')).toEqual([{ n: 1 }, { n: 2 }])
   await until('the killed owner’s server is gone', () => !isRunning(pid), 60_000)
   await until('its socket directory is gone', () => !existsSync(host), 60_000)
 })
 
-it('recovers when the server itself is killed', async () => {
+it('the next start recovers the data after the server itself was killed', async () => {
   const crashed = await start()
   await query(crashed, 'insert into kept values (3)')
   process.kill(serverPid(), 'SIGKILL')
@@ -121,7 +121,7 @@ it('recovers when the server itself is killed', async () => {
   expect(existsSync(crashed.host)).toBe(false)
 })
 
-it('runs a copy of a cluster in use without disturbing the original’s server', async () => {
+it('a copy of a running cluster can be started, and the server of the original continues', async () => {
   const server = await start()
   const copied = join(parent, 'copied')
   mkdirSync(copied, { mode: 0o711 })

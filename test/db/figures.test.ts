@@ -1,4 +1,7 @@
-/** Figures follow the records after each way of writing, in trees that move. `test/projection` has the sessions. */
+/**
+ * Figures stay equal to the records after each way of writing, and when tenants move in the tree. `test/projection`
+ * tests concurrent sessions.
+ */
 import { expect, test } from 'vitest'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createDatabase } from '../support/database.ts'
@@ -16,7 +19,7 @@ await platform
   .simple()
 await projected(pool)
 
-/** Makes the pending steps, and compares records with sources, and figures with records. */
+/** Makes the pending steps. Then expects records that equal their sources, and figures that equal the records. */
 async function expectFollowed(what?: string): Promise<void> {
   await projected(pool)
   expect(await findRecordProblems(pool), what).toEqual([])
@@ -32,7 +35,7 @@ async function change(statements: string): Promise<void> {
   await expectFollowed(statements)
 }
 
-/** Returns how many vouchers the rollups count, by the tenant above. */
+/** Returns, by ancestor, the number of vouchers that the rollups count. */
 async function countInTrees(): Promise<Record<number, number>> {
   const rows = await pool`
     select ancestor_id::int as tenant, sum(records)::int as records from gateway.figure_rollup
@@ -45,12 +48,12 @@ const readMembers = async () => {
   return pairs.map(({ ancestor_id, tenant_id }) => `${ancestor_id} ${tenant_id}`)
 }
 
-test('the rollups follow the tree', async () => {
+test('the rollups stay correct when tenants move in the tree', async () => {
   expect(await countInTrees()).toEqual({ 1: 30, 2: 20 })
   expect(await readMembers()).toEqual(['1 1', '1 2', '1 3', '2 2', '2 3'])
   await change('update tenant set parent_id = 4 where id = 2')
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
-  // An applier moves a tenant, and changes its vouchers.
+  // A replication session moves a tenant, and changes its vouchers.
   await change(`
     set session_replication_role = replica;
     update tenant set parent_id = 1 where id = 3;
@@ -74,7 +77,7 @@ test('the rollups stay correct when tenants with vouchers are added and deleted'
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
 })
 
-test('a tenant with many vouchers has a rollup of its own', async () => {
+test('a tenant with many vouchers gets its own rollup', async () => {
   await platform`insert into tenant (id, name) values (6, 'Large')`
   await platform`insert into purchased_voucher (tenant_id, reference) select 6, 'L' || n from generate_series(1, 20001) n`
   await projected(pool)
@@ -87,7 +90,7 @@ test('a tenant with many vouchers has a rollup of its own', async () => {
 
 test('the command verify reports figures and records that differ, and corrects them', async () => {
   const verify = async (...options: string[]) => {
-    // No service makes steps here: verify names a step that is ten seconds old.
+    // verify reports a last step that is older than ten seconds, and no service makes steps here.
     await projected(pool)
     return run(['verify', ...options], { DATABASE_URL: url })
   }
@@ -125,7 +128,7 @@ const insertCustomers = `
   select 1 + n % 3, n % 2 = 0, case when n % 4 > 0 then timestamptz '2026-03-01T00:30:00Z' + n * interval '20 minutes' end
   from generate_series(1, 40) n`
 
-/** Deletes all rows, and inserts the rows that `writes` changes. */
+/** Deletes all rows, and inserts the rows that the statements in `writes` change. */
 const insertRows = () =>
   change(`truncate purchased_voucher, customer restart identity; ${insertVouchers}; ${insertCustomers}`)
 
@@ -160,7 +163,7 @@ const writes = [
   'update customer set tenant_id = tenant_id % 3 + 1',
   'update customer set id = id + 1000 where id % 7 = 0',
   'update customer set id = id + 1000, marketing_opted = false where id % 10 = 0',
-  // Customers who consent, or whose consent is forgotten, and who are deleted or get other ids.
+  // These customers give or lose their consent, and then are deleted or get other ids in the same transaction.
   `update customer set marketing_opted = true, consented_at = now() where id in (5, 13);
    delete from customer where id in (5, 13)`,
   `update customer set consented_at = null where id in (1, 15, 16); delete from customer where id in (1, 15, 16)`,
@@ -169,12 +172,12 @@ const writes = [
   'update customer set consented_at = null where id > 30; truncate customer',
 ]
 
-test('figures follow every way of writing', async () => {
+test('figures are correct after each way of writing', async () => {
   await insertRows()
   for (const write of writes) await change(write)
 })
 
-test('figures follow all ways of writing in one step', async () => {
+test('figures are correct when one step contains all ways of writing', async () => {
   await insertRows()
   await change(writes.join(';'))
 })

@@ -11,20 +11,23 @@ const read = `
   tenant_path token token_export token_tenant variant voucher voucher_count voucher_entry waiting_key waiting_row
   webhook_delivery webhook_endpoint webhook_position webhook_sender`
 
-/** Only steps use them, with the rights of the owner. */
+/** Tables and views that only steps use. Steps run with the rights of the owner. */
 const hidden = `
   category_fields customer_fields expected_entry key_field misplaced_reader product_fields quiet_step staged_table template tenant_fields variant_fields view_reference
   voucher_fields`
 
-/** The rights of the service on tables and views, and the columns that its statements write. Any other right fails the test. */
+/**
+ * The right to read that the service has on each table and view. Any other right fails the test, except the right to
+ * write the columns that its statements write.
+ */
 const reads: Record<string, string> = {
   ...Object.fromEntries(read.match(/\S+/g)!.map(name => [name, 'select'])),
   ...Object.fromEntries(hidden.match(/\S+/g)!.map(name => [name, ''])),
-  // A step locks it.
+  // A step locks this table, for which the service needs the right `update`.
   step_lock: 'update',
 }
 
-test('the service may write what its statements write, and read what it needs', async () => {
+test('the service may write only the columns that its statements write, and read only the tables that it needs', async () => {
   const written = await readWrites()
   const expected = Object.fromEntries(
     Object.entries(reads).map(([table, read]) => {
@@ -54,13 +57,14 @@ test('the service may write what its statements write, and read what it needs', 
   expect(Object.fromEntries(rows.map(({ table, rights }) => [table, rights]))).toEqual(expected)
 })
 
-test('the service may call what its statements call, what that calls with its rights, and nothing else', async () => {
-  // Functions with the rights of the owner call others as the owner.
+test('the service may call only functions that its statements call, directly or through functions with its rights', async () => {
+  // A function that runs with the rights of the owner also calls other functions as the owner, so its calls do not
+  // count.
   const bodies = await platform<{ name: string; definer: boolean; body: string }[]>`
     select proname as name, prosecdef as definer, coalesce(pg_get_function_sqlbody(oid), prosrc) as body
     from pg_proc where pronamespace = 'gateway'::regnamespace`
   const [{ body: evaluated }] = await platform<[{ body: string }]>`
-    select /* Checks, defaults and views that the service evaluates. */ concat_ws(' ',
+    select /* The service also calls the functions in checks, defaults and views. */ concat_ws(' ',
       (select string_agg(pg_get_constraintdef(pg_constraint.oid), ' ') from pg_constraint
        where contype = 'c' and connamespace = 'gateway'::regnamespace and has_any_column_privilege('voucher_gateway', conrelid, 'insert, update')),
       (select string_agg(pg_get_expr(adbin, adrelid), ' ') from pg_attrdef join pg_class on pg_class.oid = adrelid
@@ -77,7 +81,7 @@ test('the service may call what its statements call, what that calls with its ri
       for (const { body } of bodies.filter(one => one.name === name && !one.definer)) add(body)
     }
   }
-  // The service calls no procedure: its texts name some for an operator.
+  // The service calls no procedure. Its messages contain `call` statements for an operator.
   add((await readServiceSources()).replaceAll(/\bcall gateway/g, ''))
   add(evaluated)
   const rows = await platform<{ name: string }[]>`
@@ -86,7 +90,7 @@ test('the service may call what its statements call, what that calls with its ri
   expect(rows.map(({ name }) => name).sort()).toEqual([...called].sort())
 })
 
-test('only the owner and the roles of the gateway may call a function, and none of them a trigger function', async () => {
+test('only the owner and the roles of the gateway may call functions, and neither role may call a trigger function', async () => {
   const rows = await platform`
     select oid::regprocedure::text as name from pg_proc
     cross join lateral aclexplode(coalesce(proacl, acldefault('f', proowner)))
@@ -95,21 +99,26 @@ test('only the owner and the roles of the gateway may call a function, and none 
   expect(rows).toEqual([])
 })
 
-/** Functions that have no path of their own, because it costs too much for each row. */
+/**
+ * Functions without a `search_path` setting, which would cost too much per row, each with the reason why they are safe.
+ */
 const withoutPath = new Map([
   [/^capture_/, 'each name in it is qualified'],
   [/^(is_read|require_step)$/, 'only statements of the service call it, and its sessions have the path'],
   [/^id_of$/, 'each key calls it; each name in it is qualified, and sessions of commands have the path'],
 ])
 
-test('no function that a command, an operator or a trigger runs finds names in schemas of others', async () => {
+test('each function that a command, an operator or a trigger runs has a safe search path', async () => {
   const functions = await platform<{ name: string; isTrigger: boolean; hasPath: boolean; parsed: string | null }[]>`
     select proname as name, prorettype = 'trigger'::regtype as "isTrigger", pg_get_function_sqlbody(oid) as parsed,
            'search_path=pg_catalog, pg_temp' = any(coalesce(proconfig, '{}')) as "hasPath"
     from pg_proc where pronamespace = 'gateway'::regnamespace`
   const unsafe = new Set<string>()
   const seen = new Set<string>()
-  /** Follows calls into functions that PostgreSQL parsed when they were created: these run with the path of the caller. */
+  /**
+   * Also visits the functions that a function without a path calls. PostgreSQL has parsed their bodies, and they run
+   * with the path of the caller.
+   */
   const visit = (names: readonly string[]) => {
     for (const name of names) {
       if (seen.has(name) || [...withoutPath.keys()].some(pattern => pattern.test(name))) continue
@@ -126,7 +135,7 @@ test('no function that a command, an operator or a trigger runs finds names in s
   expect([...unsafe].sort()).toEqual([])
 })
 
-test('the service has no right on the tables of the platform, owns nothing, and can create nothing', async () => {
+test('the service has no right on the tables of the platform, owns no object, and cannot create any', async () => {
   const rows = await platform`
     select relname from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')

@@ -1,4 +1,4 @@
-/** Databases of other locales: what depends on letters does not depend on theirs (R27). */
+/** The locale of a database must not change how texts are compared and ordered (R27). */
 import { expect, test } from 'vitest'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
@@ -7,9 +7,9 @@ const names = ['Ida', 'ida', 'Éclair', 'zeta', 'ILSE', 'Eva', 'Öl', 'oben']
 const inOrder = ['Eva', 'Éclair', 'Ida', 'ida', 'ILSE', 'oben', 'Öl', 'zeta']
 
 test.each([
-  // Not in English: the small letter of I has no dot.
+  // In Turkish, unlike English, the lower-case letter of I has no dot.
   ['Turkish', "locale_provider icu icu_locale 'tr' locale 'C'"],
-  // Not in English: Z comes before T.
+  // In Estonian, unlike English, Z is ordered before T.
   ['Estonian', "locale_provider icu icu_locale 'et' locale 'C'"],
   ['of bytes, for which only ASCII has letters', "locale_provider libc locale 'C'"],
 ])('a locale that is %s', async (_, locale) => {

@@ -1,6 +1,7 @@
 /**
- * Records on tables that are partitioned by hash of tenant, as docs/scaling.md proposes for large installations: each statement
- * reads ranges in one partition for each tenant that it names. Some look rows up, in all partitions.
+ * Stores records in tables that are partitioned by the hash of the tenant, as docs/scaling.md proposes for large
+ * installations. Each statement must read ranges of only one partition per tenant. Some statements also look up rows by
+ * key in all partitions.
  */
 import { expect, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -10,10 +11,10 @@ import { type Plan, type Step, stepsOf } from './plans/plan.ts'
 import { search } from './plans/search.ts'
 import { seedTables } from './plans/seed.ts'
 
-/** The tables of records that have a tenant. */
+/** The tables that have a column for the tenant. */
 const tables = ['category', 'product', 'voucher', 'voucher_entry', 'customer', 'removal', 'consent_withdrawal']
 
-/** Puts partitioned tables in the places of the tables of records, with their rows and indexes. */
+/** Replaces the tables of records by partitioned tables with the same rows and indexes. */
 async function partition({ platform }: TestDatabase): Promise<void> {
   for (const table of tables) {
     const indexes = await platform<{ definition: string }[]>`
@@ -36,7 +37,7 @@ async function partition({ platform }: TestDatabase): Promise<void> {
       insert into gateway.${table} (${names}) select ${names} from gateway.former_${table};
       grant select on gateway.${table} to voucher_gateway;`)
     for (const { definition } of indexes) {
-      // The former index keeps its name.
+      // The former index keeps its name, so the new index gets a default name.
       await platform.unsafe(definition.replace(/^(CREATE \w*\s*INDEX) \w+ ON \S+/, `$1 ON gateway.${table}`))
     }
     const [key] = await platform<{ columns: string }[]>`
@@ -44,10 +45,10 @@ async function partition({ platform }: TestDatabase): Promise<void> {
       from pg_index, unnest(indkey) with ordinality as keys(number, place), pg_attribute
       where indrelid = ${`gateway.former_${table}`}::text::regclass and indisprimary
         and attrelid = indrelid and attnum = number`
-    // A primary key would have to include the tenant.
+    // The primary key of a partitioned table would have to include the tenant, so an index replaces the key.
     if (key?.columns) await platform.unsafe(`create index on gateway.${table} (${key.columns})`)
   }
-  // The type of a partitioned table's rows cannot inherit from the type of a mapping's rows.
+  // A partitioned table cannot inherit from another table, so a cast replaces the inheritance from `voucher_fields`.
   const fields = await platform<{ name: string }[]>`
     select attname as name from pg_attribute where attrelid = 'gateway.voucher_fields'::regclass and attnum > 0 order by attnum`
   await platform.unsafe(`
@@ -60,25 +61,25 @@ async function partition({ platform }: TestDatabase): Promise<void> {
 const partitionOf = (step: Step) =>
   stepsOf(step).flatMap(each => new RegExp(`^(${tables.join('|')})_\\d$`).exec(each['Relation Name'] ?? '') ?? [])[0]
 
-/** Returns the steps that read more than one partition of a table each time that they run. */
+/** Returns the steps of a plan that read more than one partition of a table per run. */
 function wideSteps({ root }: Plan): Step[] {
   return stepsOf(root).filter(step => {
     const read = (step.Plans ?? []).filter(part => part['Actual Loops'] > 0 && partitionOf(part) !== undefined)
-    // Otherwise they are the parts of a `union all`.
+    // An Append over the same partition twice is a `union all`, and does not count.
     const isOfPartitions = new Set(read.map(partitionOf)).size === read.length
     const runs = read.reduce((sum, part) => sum + part['Actual Loops'], 0)
     return /Append$/.test(step['Node Type']) && isOfPartitions && runs > step['Actual Loops']
   })
 }
 
-/** Returns true when a step finds rows only by ids, references or QR tokens, by an index of each partition. */
+/** Returns true when a step finds rows only by id, reference or QR token, with an index of each partition. */
 const isLookUp = (step: Step) =>
   stepsOf(step).every(
     ({ 'Index Name': index, 'Index Cond': condition = '' }) =>
       !index || /^\(id = |\((reference|qr_token)\)::text/.test(condition),
   )
 
-/** The statements that look rows up, and do not name the tenants of these. */
+/** The statements that look up rows without a condition on their tenants. */
 const lookUps = `category.of_products customer.search customer.search_range figures.read product.find_by_ids product.search
   product.search_range resolution.find voucher.search voucher.search_range voucher.search_sample`
 
@@ -96,6 +97,6 @@ testJourneys(database, { generic: integration, custom: [...integration, ...searc
   }
 })
 
-it('only these statements look rows up in all partitions', () => {
+it('only the listed statements look up rows in all partitions', () => {
   expect([...lookedUp].sort()).toEqual(lookUps.split(/\s+/))
 })

@@ -7,7 +7,7 @@ const { address, platform } = await createDatabase()
 
 const open = (max: number) => connect(address, { max, statementTimeoutMs: 5_000 })
 
-// 05-count-rows-from-zero, and for the second 04-forget-failed-statement.
+// 05-count-rows-from-zero; the second case also needs 04-forget-failed-statement.
 test.each([
   ['fails', '1 / (5000 - i)'],
   ['ends its connection', `case i when 5000 then pg_terminate_backend(pg_backend_pid()) end, repeat('-', 100)`],
@@ -26,7 +26,7 @@ test('a statement that is prepared again keeps its parameters', async () => {
   expect(await planned(true)).toEqual([{ id: 1, flag: true }])
   await platform`alter table planned add column note text`
   expect(await planned(true)).toEqual([{ id: 1, flag: true, note: null }])
-  // Simulates a pooler that gives the next statement to another connection.
+  // Simulates a pooler that sends the next statement to another connection of the server.
   await pool`deallocate all`
   const others = [1, 2, 3].map(n => pool`select ${n}::text as n`)
   expect(await planned(false)).toEqual([{ id: 2, flag: false, note: null }])
@@ -34,10 +34,10 @@ test('a statement that is prepared again keeps its parameters', async () => {
 })
 
 // 09-stop-after-unsendable.
-test('statements that cannot be sent fail alone', async () => {
+test('a statement that cannot be sent fails, and other statements on its connection succeed', async () => {
   const pool = open(1)
   const unsendable = () => pool`select ${undefined as never}`
-  // On a connection that is opened for it, then behind another, then twice in a row.
+  // The statement is sent on a new connection, then behind another statement, and then on an idle connection.
   await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
   const before = pool`select 'before' as sent from pg_sleep(0.1)`.then(rows => rows)
   await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
@@ -47,7 +47,7 @@ test('statements that cannot be sent fail alone', async () => {
 })
 
 // 01-run-onexecute.
-test('a transaction keeps its connection, and no statement waits behind another while a connection is free', async () => {
+test('a transaction keeps its connection, and no statement is queued while a connection is free', async () => {
   const pool = open(2)
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
   const order: string[] = []
@@ -67,7 +67,7 @@ test('a transaction keeps its connection, and no statement waits behind another 
 })
 
 // 06-resume-after-copy.
-test('a connection serves again after rows were copied that filled the buffer', async () => {
+test('a connection works again after a copy has filled its buffer', async () => {
   const pool = open(1)
   for (const rows of [1, 500, 5_000, 50_000]) {
     const copied =
@@ -84,14 +84,14 @@ test('a connection serves again after rows were copied that filled the buffer', 
 })
 
 // 10-shorten-queue.
-test('the list of free connections does not grow with each statement', async () => {
+test('the list of free connections stays short after many statements', async () => {
   const pool = open(2)
-  // Both are open now, and one of them is free at any time.
+  // Both connections are open now, and at least one of them is always free.
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
   const { indexOf } = Array.prototype
   let longest = 0
   Array.prototype.indexOf = function (...sought) {
-    // A connection of the driver has one.
+    // Only a connection of the driver has an `idleTimer`.
     if (Object(sought[0]).idleTimer) longest = Math.max(longest, this.length)
     return indexOf.apply(this, sought)
   }

@@ -13,19 +13,19 @@ import { service } from './plans/service.ts'
 import { toFile } from './plans/statements.ts'
 import { webhooks } from './plans/webhooks.ts'
 
-// The statements are analysed, which takes a busy machine longer than a request may take.
+// The server analyses each statement, and on a busy machine this can exceed the time limit of a request.
 extendDeadlines()
 
 const generic = [...integration, ...administration, ...service, ...webhooks]
 const journeys = [...generic, ...search]
 
-/** The statements that each tenant table has (src/domain/record/tenant-table.ts). */
+/** The names of the statements that each tenant table has (src/domain/record/tenant-table.ts). */
 const ofTenantTable = ['list', 'list_of_tenants', 'count', 'find', 'find_many', 'chunk']
 
-/** The statements that a filtered or ordered list has (src/domain/search/search-table.ts). */
+/** The names of the statements that a filtered or ordered list has (src/domain/search/search-table.ts). */
 const ofSearch = ['search', 'search_range', 'search_sample', 'search_sizes', 'search_count']
 
-/** Statements that never run on large tables, by the reason. */
+/** Statements without a journey: the key is the reason, and the value has their names. */
 const never: Record<string, string> = {
   'test/db/shared-names.test.ts counts the rows that they read': 'resolution.find_crowded',
   'touches no table':
@@ -55,16 +55,16 @@ const never: Record<string, string> = {
 
 const database = await createDatabase()
 await seedTables(database)
-/** The first journey that sends each statement. */
+/** For the text of each statement, the first journey that sends the statement. */
 const sent = new Map<string, string>()
 
 testJourneys(
   database,
-  // The custom ones: journeys that can run twice, and those whose statements the server plans for their own parameters.
+  // Custom plans are checked for the journeys that can run twice, and for searches, whose statements get custom plans.
   { generic, custom: [...integration, ...search] },
   (plans, { runs, walks, excused, mostRows }) => {
     expect(plans.map(({ name }) => name)).toEqual(expect.arrayContaining(runs))
-    // A statement without a name is part of a function, or checks a foreign key.
+    // A statement without a name is part of a function, or checks a foreign key, and is checked too.
     const checked = plans.filter(({ name }) => name === null || runs.includes(name))
     const problems = (leave: boolean) => checked.flatMap(plan => problemsOf(plan, leave, mostRows))
     if (!excused) expect(problems(walks !== undefined)).toEqual([])
@@ -73,7 +73,7 @@ testJourneys(
   (text, journey) => sent.set(text, sent.get(text) ?? journey),
 )
 
-it('the plan of every statement of src/ is checked', () => {
+it('each statement of src/ is in a journey that checks its plan, or in the list of exceptions', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => /\.tsx?$/.test(file))
   const inSource = files.flatMap(file => {
     const text = readFileSync(`src/${file}`, 'utf8')
@@ -87,11 +87,11 @@ it('the plan of every statement of src/ is checked', () => {
   expect([...new Set(checked)].sort()).toEqual([...new Set(inSource)].sort())
 })
 
-it('schema/statements.sql has what these journeys send', async () => {
+it('schema/statements.sql has exactly the statements that the journeys send', async () => {
   await expect(toFile(sent)).toMatchFileSnapshot('../../schema/statements.sql')
 })
 
-it('every table is listed as large or small', async () => {
+it('each table is listed either as large or as small', async () => {
   const tables = await database.platform<{ name: string }[]>`
     select oid::regclass::text as name from pg_class
     where relkind = 'r' and relnamespace in ('public'::regnamespace, 'gateway'::regnamespace)`

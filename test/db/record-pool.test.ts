@@ -7,7 +7,7 @@ import { createDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
-/** Starts a primary, and another database that takes no writes and shows the same step, as a standby does. */
+/** Creates a primary, and a second read-only database with the same last step, which acts as a standby. */
 async function startStandby() {
   const [primary, copy] = [await createDatabase(), await createDatabase()]
   const { host, port, user, database } = copy.address
@@ -37,21 +37,21 @@ async function startStandby() {
   return { primary, copy, pool, probe, records, states, reported, proxy }
 }
 
-/** A step that is later than all others. */
+/** SQL that inserts a step that is later than all other steps. */
 const lateStep = `
   insert into gateway.step select (jsonb_populate_record(step, '{"stamp": "9999-01-01 00:00Z"}')).* from gateway.step
   order by stamp desc limit 1`
 
-test('a statement that fails on a standby runs at the primary', async () => {
+test('a statement that fails on a standby runs again at the primary', async () => {
   const { primary, records, states } = await startStandby()
-  // The standby has not replayed this yet.
+  // This function exists only at the primary, as if the standby had not yet replayed its creation.
   await primary.platform`create function gateway.latest() returns name return current_database()`
   expect(await records`select gateway.latest() as name`).toEqual([{ name: primary.address.database }])
   expect(states()).toMatchObject([{ problem: null }])
   await expect(records`select gateway.none()`).rejects.toMatchObject({ code: '42883' })
 })
 
-test('a standby that freezes delays no statement until it is connected again', async () => {
+test('a standby that stops answering delays no statement', async () => {
   const { primary, pool, records, proxy } = await startStandby()
   const read = () => records`select current_database() as name`
   proxy.silence()
@@ -61,13 +61,13 @@ test('a standby that freezes delays no statement until it is connected again', a
   }
   const sent = read().execute()
   await until('it is sent', () => isSent)
-  // The standby does not show it: the next statement looks whether it does.
+  // Only the primary has this step, so the next statement must check the standby.
   await primary.platform.unsafe(lateStep)
   const atPrimary = [{ name: primary.address.database }]
   expect(await Promise.race([Promise.all([sent, read()]), pause(3_000, 'late')])).toEqual([atPrimary, atPrimary])
 })
 
-test('a statement that waits for a lock at a standby runs at the primary', async () => {
+test('a statement that waits for a lock at a standby runs again at the primary', async () => {
   const { primary, copy, records } = await startStandby()
   await copy.platform.begin('read write', async holder => {
     await holder`lock table gateway.customer`
@@ -76,8 +76,8 @@ test('a statement that waits for a lock at a standby runs at the primary', async
   })
 })
 
-test('a standby that was late is used after some checks, and only a change that lasts is reported', {
-  // On a busy machine the change may last.
+test('a standby that was late is used again after three good checks, and only a lasting change is reported', {
+  // On a busy machine a short change may last long enough to be reported.
   retry: 1,
 }, async () => {
   const { primary, copy, probe, states, reported, proxy } = await startStandby()

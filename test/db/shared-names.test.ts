@@ -1,4 +1,7 @@
-/** Vouchers may share a reference (R33): with any number of them, steps and resolutions read few rows. */
+/**
+ * Vouchers may share a reference (R33). Steps and resolutions must read few rows, whatever the number of these
+ * vouchers.
+ */
 import { expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
@@ -12,7 +15,7 @@ const rowsRead = (root: Step): number =>
     .filter(step => step['Node Type'].endsWith('Scan'))
     .reduce((rows, step) => rows + rowsOf(step), 0)
 
-test('steps and resolutions read few rows of many vouchers with one reference, in one tenant or in many', async () => {
+test('steps and resolutions read few rows when many vouchers share a reference, in one tenant or in many tenants', async () => {
   const top = await build.tenant()
   const [till, beside] = [await build.tenant({ parent_id: top }), await build.tenant({ parent_id: top })]
   const below = await build.tenant({ parent_id: till })

@@ -1,4 +1,7 @@
-/** Tests what `src/db/connection/socket.ts` and patches add to the driver, against a proxy that misbehaves before a real server. */
+/**
+ * Tests the code that `src/db/connection/socket.ts` and patches add to the driver, with a faulty proxy in front of a
+ * real server.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket, createServer, isIP, Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -15,7 +18,7 @@ import { listen } from '../support/free-port.ts'
 
 const { address } = await createDatabase()
 
-/** Connects a client of the proxy to the database, and each with the end of the other. */
+/** Connects a client of the proxy to the database. When one side closes, the other side closes too. */
 function pass(client: Socket): Socket {
   const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
   client.pipe(server).pipe(client)
@@ -27,8 +30,9 @@ function pass(client: Socket): Socket {
 /**
  * Opens a pool that connects through a proxy.
  *
- * @param serve what the proxy does with a connection; `number` counts from 1
- * @returns the pool, how many connections the proxy has accepted, and its own connections that `serve` has returned
+ * @param serve handles a connection of the proxy; `number` counts connections from 1
+ * @returns the pool, a function that returns the number of accepted connections, and the sockets that `serve` has
+ *   returned
  */
 async function openBehind(
   serve: (client: Socket, number: number) => unknown,
@@ -53,7 +57,7 @@ async function openBehind(
 test.each([
   ['before the first row', 1],
   ['in the middle of the rows', 100],
-])('a statement fails when the server falls silent %s, and the pool recovers with the server', async (_, row) => {
+])('a statement fails when the server stops answering %s, and the pool recovers with the server', async (_, row) => {
   const { pool, accepted, servers } = await openBehind(pass, { answerTimeoutMs: 2_000 })
   await pool`select 1`
   const asked =
@@ -74,31 +78,31 @@ test.each([
   await pause(2_500)
   expect(await pool`select pg_backend_pid() as pid`).toEqual([before])
   expect(accepted()).toBe(1)
-  // The limit holds for its next statement.
+  // The limit applies to the next statement on this connection.
   servers[0]?.unpipe().pause()
   await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-test('the limit of an answer is not extended by rows that arrive', async () => {
+test('rows that arrive do not extend the time limit of an answer', async () => {
   const { pool } = await openBehind(pass, { answerTimeoutMs: 2_000 })
   await pool`select 1`
-  // Chunks of rows, larger than the server's buffer, 0.1 s apart.
+  // The server sends a row every 0.1 s, because each row is larger than its buffer.
   const slow = pool`select repeat('-', 9000), pg_sleep(0.1) from generate_series(1, 100)`
   await expect(slow).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-test('of connections that fall silent together, one statement finds out for all', async () => {
+test('when all connections stop answering, one statement times out and the pool then replaces all connections', async () => {
   const { pool, accepted, servers } = await openBehind(pass, { max: 4, answerTimeoutMs: 2_000 })
   await Promise.all(Array.from({ length: 4 }, () => pool`select pg_sleep(0.1)`))
   expect(accepted()).toBe(4)
-  // The limit is counted from the next check on.
+  // The time limit starts at the next periodic check, so this pause must not count.
   await pause(1_000)
   for (const server of servers) server.unpipe().pause()
   await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   for (let time = 0; time < 4; time++) expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
 })
 
-test('a pool that ends closes connections that the server leaves open, and opens none', async () => {
+test('a pool that ends closes the connections that the server leaves open, and opens no new connection', async () => {
   const clients: Socket[] = []
   const leaveOpen = (client: Socket) => {
     client.allowHalfOpen = true
@@ -110,7 +114,7 @@ test('a pool that ends closes connections that the server leaves open, and opens
   await pool.end({ timeout: 0.2 })
   for (const error of await Promise.all(asked)) expect(isOutage(error)).toBe(true)
   for (const client of clients) {
-    // Only a socket that is closed whole rejects what is sent to it.
+    // A half-closed socket still accepts data. Only a fully closed socket rejects it.
     const rejected = new Promise(resolve => client.once('close', resolve))
     const sending = setInterval(() => client.write('x'), 10)
     await rejected
@@ -119,7 +123,7 @@ test('a pool that ends closes connections that the server leaves open, and opens
   expect(accepted()).toBe(2)
 })
 
-test('a server that accepts and closes fails each statement, and each connection pauses before the next', async () => {
+test('each statement fails when the server closes new connections, and there is a pause before each reconnection', async () => {
   const { pool, accepted } = await openBehind(client => client.destroy(), { max: 4 })
   const began = performance.now()
   for (let time = 0; time < 3; time++) {
@@ -130,13 +134,13 @@ test('a server that accepts and closes fails each statement, and each connection
 })
 
 // 02-drop-buffered-bytes and 03-settle-after-error.
-test('a statement that is sent while its connection closes fails, and the next one is answered', async () => {
+test('a statement that is sent while its connection closes fails, and the next statement succeeds', async () => {
   const clients: Socket[] = []
   const { pool, accepted } = await openBehind(client => {
     clients.push(client)
     return pass(client)
   })
-  // After one of these turns the statement is buffered, or its socket has failed, when the socket closes.
+  // The number of turns varies, so that the socket closes before, while and after the statement is buffered.
   for (let turns = 0; turns < 6; turns++) {
     await pool`select 1`
     clients.at(-1)?.destroy()
@@ -147,14 +151,14 @@ test('a statement that is sent while its connection closes fails, and the next o
   expect(accepted()).toBe(7)
 })
 
-/** Returns an error as PostgreSQL sends it. */
+/** Returns the bytes of an ErrorResponse of PostgreSQL. */
 function errorResponse(severity: string, code: string): Buffer {
   const fields = Buffer.from(`S${severity}\0C${code}\0MAn error\0\0`)
   return Buffer.concat([Buffer.from([0x45, 0, 0, 0, 4 + fields.length]), fields])
 }
 
 // 04-forget-failed-statement.
-test('a connection that is refused in the place of a lost one fails its statement, and no other', async () => {
+test('when the connection that replaces a lost one is refused, only its own statement fails', async () => {
   const { pool } = await openBehind((client, number) => {
     if (number !== 2) return pass(client)
     client.once('data', () => client.end(errorResponse('FATAL', '57P03')))
@@ -172,7 +176,7 @@ test('a statement that fails between the descriptions of its parameters and colu
     const server = pass(client)
     server.unpipe().resume()
     server.on('data', (bytes: Buffer) => {
-      // ParseComplete, and ParameterDescription of one parameter.
+      // These bytes are ParseComplete, and ParameterDescription with one parameter.
       const isDescription = bytes.toString('latin1').startsWith('1\0\0\0\x04t\0\0\0\n')
       if (isFailed) {
         // Only ReadyForQuery.
@@ -191,10 +195,10 @@ test('a statement that fails between the descriptions of its parameters and colu
   expect(described).toBe(2)
 })
 
-/** A certificate for localhost that no authority signed, with its key. */
+/** A self-signed certificate for localhost, with its key. */
 const pem = readFileSync(join(import.meta.dirname, '../support/localhost.pem'))
 
-/** Answers the request for TLS, and decrypts what follows. */
+/** Accepts the SSLRequest of a client, and passes the decrypted connection to `serve`. */
 function acceptTls(serve: (client: Socket) => void) {
   return (client: Socket) => {
     client.once('data', () => {
@@ -206,7 +210,7 @@ function acceptTls(serve: (client: Socket) => void) {
   }
 }
 
-test('TLS is used as sslmode asks, and a silent server is found behind it', async () => {
+test('sslmode decides about TLS, and the time limit of an answer also works with TLS', async () => {
   let server: Socket | undefined
   const serve = acceptTls(client => {
     server = pass(client)
@@ -226,14 +230,14 @@ test('TLS is used as sslmode asks, and a silent server is found behind it', asyn
     const { pool } = await openBehind(serve, { sslmode: `${mode}&${authorities}` })
     expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
   }
-  // The certificate is for localhost, and the address is 127.0.0.1.
+  // The certificate is for localhost, so verification must fail for the address 127.0.0.1.
   for (const mode of ['verify-full', '']) {
     const { pool } = await openBehind(serve, { sslmode: `${mode}&${authorities}` })
     await expect(pool`select 1`).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   }
 })
 
-test('parameters of libpq and of hosters are used or ignored, and variables of libpq are their defaults', async () => {
+test('parameters of libpq and of hosting providers are used or ignored, and environment variables of libpq are the defaults', async () => {
   const ignored = `
     channel_binding=prefer gssencmode=prefer keepalives=1 connect_timeout=9 uselibpqcompat=true schema=public supa=x
     sslnegotiation=postgres target_session_attrs=read-write connection_limit=1 client_encoding=UTF8 dbname=${address.database}`
@@ -252,7 +256,7 @@ test('parameters of libpq and of hosters are used or ignored, and variables of l
 
 const hasIpv6 = Object.values(networkInterfaces()).some(all => all?.some(({ address }) => address === '::1'))
 
-test.runIf(hasIpv6)('an address of IPv6 and a password file lead to the database', async () => {
+test.runIf(hasIpv6)('the pool connects with an IPv6 address and a password file', async () => {
   const file = join(createDirectory(), 'pgpass')
   writeFileSync(file, `# comment\n\\:\\:1:1:x:y:no\n*:*:${address.database}:${address.user}:s3:cret\n`)
   const url = `postgres://${address.user}@[::1]:65432/${address.database}?passfile=${file}`
@@ -261,7 +265,7 @@ test.runIf(hasIpv6)('an address of IPv6 and a password file lead to the database
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
 })
 
-test('a server without TLS is used when sslmode prefers it, and not when it requires it', async () => {
+test('a server without TLS is used with sslmode=prefer, and refused with sslmode=require', async () => {
   const refuse = (client: Socket) =>
     client.once('data', () => {
       client.write('N')
@@ -270,11 +274,11 @@ test('a server without TLS is used when sslmode prefers it, and not when it requ
   const { pool } = await openBehind(refuse, { sslmode: 'prefer' })
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
   const required = await openBehind(refuse, { sslmode: 'require' })
-  // The place in the pool is free again.
+  // The second attempt shows that the failed connection has freed its place in the pool.
   for (let time = 0; time < 2; time++) await expect(required.pool`select 1`).rejects.toThrow('does not accept TLS')
 })
 
-test('a connection of the service compiles no plans, and groups in memory', async () => {
+test('a connection of the service has jit off and enough work_mem to group in memory', async () => {
   const pool = connect(address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
   const [session] = await pool`select current_setting('jit') as jit, current_setting('work_mem') as work_mem`
   await pool.end()

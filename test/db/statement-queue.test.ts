@@ -35,7 +35,9 @@ const free = (sql: Sql) => sql`select /* free.read */ count(*)::integer as count
 const outcomes = (statements: PromiseLike<unknown>[]) => Promise.allSettled(statements)
 const times = <Result>(count: number, work: () => Result) => Array.from({ length: count }, work)
 
-/** Runs work while statements of the locked table wait; they succeed after it. */
+/**
+ * Runs `work` while 30 statements wait for the locked table. The statements must succeed after the table is unlocked.
+ */
 async function whileBlocked(sql: Sql, work: () => Promise<unknown>): Promise<void> {
   const unlock = await lock()
   const settled = outcomes(times(30, () => blocked(sql)))
@@ -47,16 +49,18 @@ async function whileBlocked(sql: Sql, work: () => Promise<unknown>): Promise<voi
 
 const runs = async () => (await watcher`select last_value * is_called::integer as last from runs`)[0]?.last
 
-test.each([2, 3, 10])('of %i connections, statements of a locked table leave some for others', async max => {
+test.each([
+  2, 3, 10,
+])('statements that wait for a locked table leave some of %i connections to other statements', async max => {
   const pool = open(max)
-  // All connections are open: one that opens late would count as a slow statement.
+  // Opens all connections first, because a statement on a new connection would count as slow.
   await Promise.all(times(max, () => pool.unsafe('select pg_sleep(0.2)')))
   await whileBlocked(pool, async () => {
     for (let round = 0; round < 20; round++) await Promise.all(times(10, () => free(pool)))
   })
 })
 
-test('statements of one noun have half of the connections, and other statements share the rest', async () => {
+test('statements of one noun use at most half of the connections, and other statements use the rest', async () => {
   const pool = open(10)
   const unlock = await lock()
   const settled = outcomes(times(30, () => blocked(pool)))
@@ -71,16 +75,16 @@ test('statements of one noun have half of the connections, and other statements 
   for (const { status } of [...(await settled), ...(await others)]) expect(status).toBe('fulfilled')
 })
 
-test('expensive statements have their own connections, and each caller leaves one to others', async () => {
+test('expensive statements have separate connections, and each caller leaves one of these connections to other callers', async () => {
   const pool = open(1)
   const [one, two] = [pool.expensive(() => true, 1), pool.expensive(() => true, 2)]
   await whileBlocked(one, () => Promise.all([...times(10, () => free(two)), ...times(10, () => free(pool))]))
 })
 
-test('callers take turns, with any number of statements', async () => {
+test('callers take turns, whatever the number of their statements', async () => {
   const pool = open(1)
   await lock()
-  // One connection of two is left.
+  // This statement takes one of the two expensive connections, so one is left.
   const held = outcomes([blocked(pool.expensive(() => true, 1))])
   await untilLockWaits(watcher)
   const ended: number[] = []
@@ -106,7 +110,7 @@ test('a statement that has waited too long fails as in an outage, and is never s
   expect(await runs()).toBe(before + sent)
 })
 
-test('a statement whose caller is gone is not sent, even when a connection is free', async () => {
+test('a statement is not sent when its caller has disconnected, even when a connection is free', async () => {
   const pool = open(2)
   const unlock = await lock()
   const before = await runs()
@@ -125,7 +129,7 @@ test('a statement whose caller is gone is not sent, even when a connection is fr
   expect(await runs()).toBe(before + 1)
 })
 
-test('the process limits how many statements wait, and a pool that ends fails them', async () => {
+test('the process limits the number of waiting statements, and a pool that ends rejects all of them', async () => {
   const pool = open(1)
   await lock()
   const settled = times(300, () => blocked(pool).catch((error: unknown) => error))
@@ -134,7 +138,7 @@ test('the process limits how many statements wait, and a pool that ends fails th
   for (const error of [...refused, ...(await Promise.all(settled))]) expect(error).toSatisfy(isOutage)
 })
 
-test('statements that fail, that cannot be sent, and that several templates name make room again', async () => {
+test('a statement frees its place when it fails, when it cannot be sent, and when several templates build it', async () => {
   const pool = open(2)
   for (let round = 0; round < 20; round++) {
     const settled = await outcomes([
@@ -147,7 +151,7 @@ test('statements that fail, that cannot be sent, and that several templates name
   }
 })
 
-/** Reads 60 / number for each number, and records the numbers of each statement. */
+/** Creates a reader that computes 60 / number for each number, and records the numbers of each statement. */
 function createRead(maxItems = 8) {
   const statements: (readonly number[])[] = []
   const read = async (sql: Sql, numbers: readonly number[]) => {
@@ -160,7 +164,7 @@ function createRead(maxItems = 8) {
   return { statements, readOne: shareStatements(read, maxItems) }
 }
 
-test('items of one turn share a statement, up to the most items', async () => {
+test('items of one turn share a statement, up to the maximum number of items', async () => {
   const { statements, readOne } = createRead(3)
   const parts = await Promise.all([1, 2, 3, 4, 5].map(number => readOne(pool, pool, number)))
   expect(await readOne(pool, pool, 6)).toBe(10)
@@ -170,14 +174,14 @@ test('items of one turn share a statement, up to the most items', async () => {
   ])
 })
 
-test('an item whose statement fails leaves the others their results', async () => {
+test('when one item makes a statement fail, the other items still get their results', async () => {
   const { statements, readOne } = createRead()
   const parts = [1, 0, 2].map(number => readOne(pool, pool, number).catch(({ code }) => code))
   expect(await Promise.all(parts)).toEqual([60, '22012', 30])
   expect(statements).toEqual([[1, 0, 2], [1], [0], [2]])
 })
 
-test('a caller that disconnects does not cancel the statement of the others', async () => {
+test('a caller that disconnects does not cancel a statement that it shares with other callers', async () => {
   const queued = open(2, 1_000)
   const { readOne } = createRead()
   const gone = queued.whileWanted(() => false)

@@ -1,22 +1,22 @@
-/** Reads from the sources of the service what its statements write and call. */
+/** Finds, in the source code of the service, the columns that its statements write and the functions that they call. */
 import { readdir, readFile } from 'node:fs/promises'
 
 interface Writes {
   insert: Set<string>
-  /** The columns that are set in a row. */
+  /** The columns that `update` statements set. */
   update: Set<string>
   deletes: boolean
 }
 
 export const noWrites = (): Writes => ({ insert: new Set(), update: new Set(), deletes: false })
 
-/** Columns that a statement names by a parameter of its function. */
+/** Columns whose names are a parameter of the function with the statement, by table. */
 const named: Record<string, readonly string[]> = { 'gateway.audit_entry': ['administrator_id', 'token_id'] }
 
-/** Reads the sources of the service. @returns the writes by table, as in `gateway.token` */
+/** Reads the source code of the service. @returns the writes by qualified table name, such as `gateway.token` */
 export async function readWrites(): Promise<Map<string, Writes>> {
   const writes = new Map<string, Writes>()
-  // Staging runs as the owner, who also runs the statements that reasons name.
+  // These sources are left out: their statements run as the owner.
   for (const text of await readSources(
     /^src\/(db\/migration\/(migrate|migrations|upgrade-statements|definitions)|reason-list|staging\/)/,
   ))
@@ -24,7 +24,7 @@ export async function readWrites(): Promise<Map<string, Writes>> {
   return writes
 }
 
-/** Reads the sources with the statements that run under the role of the service. */
+/** Reads the source files whose statements run under the role of the service. */
 export const readServiceSources = async () =>
   (
     await readSources(
@@ -40,7 +40,7 @@ const readSources = async (ofOwner = /^$/) => {
   )
 }
 
-/** Reads the sources and the pages whose statements a command or an operator runs. */
+/** Reads all source files and the pages of docs/, whose statements a command or an operator runs. */
 export const readSourcesAndDocs = async () => {
   const pages = (await readdir('docs')).filter(name => name.endsWith('.md'))
   return [...(await readSources()), ...(await Promise.all(pages.map(name => readFile(`docs/${name}`, 'utf8'))))].join(
@@ -74,13 +74,16 @@ function collect(source: string, writes: Map<string, Writes>): void {
   }
 }
 
-/** Replaces what a template puts in by a question mark; a template inside another template is SQL too. */
+/**
+ * Replaces each placeholder of a template by a question mark. A template inside a placeholder stays, because it is SQL
+ * too.
+ */
 function withoutValues(text: string): string {
   const plain = text.replaceAll(/\$?\{([^{}]*)\}/g, (_, inner) => (inner.includes('`') ? `(${inner})` : '?'))
   return plain === text ? text : withoutValues(plain)
 }
 
-/** Returns the assignments at the start of a text, up to the end of their clause. */
+/** Returns the assignments at the start of a text, up to the end of the `set` clause. */
 function assignmentsOf(text: string): string[] {
   const assignments = ['']
   let depth = 0

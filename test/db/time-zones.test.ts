@@ -1,4 +1,4 @@
-// One list of time zones: what a tenant may have, what PostgreSQL reckons with, and what browsers show.
+// The service, PostgreSQL and browsers must agree on the valid time zones and their offsets.
 import { expect, test } from 'vitest'
 import { arrayText, type Sql } from '../../src/db/sql.ts'
 import { createDatabase } from '../support/database.ts'
@@ -6,7 +6,10 @@ import { projected } from '../support/projected.ts'
 
 const instants = Array.from({ length: 24 }, (_, half) => new Date(Date.UTC(2024, half / 2, half % 2 ? 16 : 1, 12)))
 
-/** Returns the offsets of a time zone at these instants in minutes, as browsers know them; null: they know no such zone. */
+/**
+ * Returns the offset of a time zone at each of `instants`, in minutes, by the data of browsers; null for an unknown
+ * time zone.
+ */
 function offsetsInBrowsers(timeZone: string): number[] | null {
   try {
     const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
@@ -19,7 +22,11 @@ function offsetsInBrowsers(timeZone: string): number[] | null {
   }
 }
 
-/** Compares all names that the server or browsers know. @returns the names that the server does not accept for a tenant */
+/**
+ * Compares the offsets of all time zones that the server or browsers know.
+ *
+ * @returns the names that the service rejects for a tenant
+ */
 async function compare(sql: Sql): Promise<string[]> {
   const names = [...Intl.supportedValuesOf('timeZone'), 'cet', 'europe/BERLIN']
   const rows = await sql<{ name: string; offsets: number[] | null }[]>`
@@ -33,9 +40,9 @@ async function compare(sql: Sql): Promise<string[]> {
   return rows.flatMap(({ name, offsets }) => (offsets ? [] : [name]))
 }
 
-test('the server and browsers agree about each time zone', async () => {
+test('the server and browsers have the same offsets for each time zone', async () => {
   const { platform, pool } = await createDatabase()
-  // The packaged server uses the system's time zone files, which have more names.
+  // The packaged server uses the time zone files of the system, which also have names with `posix/`.
   const refused = (await compare(platform)).filter(name => !name.startsWith('posix/'))
   expect(['Factory', 'localtime', 'posixrules']).toEqual(expect.arrayContaining(refused))
   expect(refused).toContain('Factory')

@@ -6,7 +6,7 @@ import { type Journey, journey, type Parts } from './journey.ts'
 
 let known: Promise<Browser> | undefined
 
-/** Returns the browser of the administrator, who is signed in on the first call. */
+/** Returns the browser of an administrator. The first call creates the administrator and signs in. */
 const administrator = (parts: Parts) => {
   known ??= signIn(parts.client, parts)
   return known
@@ -24,7 +24,7 @@ function expectStatus(page: Page, status: number): Page {
   return page
 }
 
-/** A day in the middle of the days that have entries. */
+/** A day for which the seeded tables have rows. */
 const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
 
 const same = (password: string) => ({ password, again: password })
@@ -36,7 +36,7 @@ const partOfName = 'No index finds a part of a name: a search by a person reads 
 const partOfActor =
   'No index finds a part of a name: reads entries in their order until the page is full, or within given days.'
 
-/** Pages, and the reasons why they may read a whole table. */
+/** Pages with the names of their statements. `excused` is the reason why a page may read a whole table. */
 const pages: [what: string, runs: string, path: string, excused?: string][] = [
   ['the account', 'session.find session.list administrator.get', '/admin/account'],
   ['the administrators', 'administrator.list invitation.list', '/admin/administrators'],
@@ -76,7 +76,7 @@ const choices: [what: string, runs: string, fields: Fields, excused?: string][] 
   ['adding all found tenants', 'tenant_tree.found', { searched: 'tenant 777', do: 'add-all' }, partOfName],
 ]
 
-/** The actions of administrators, and of people who sign in. */
+/** The journeys of administrators, and of people who sign in. */
 export const administration: Journey[] = [
   journey(
     'signing in',

@@ -8,17 +8,17 @@ import { type Journey, journey, type Parts } from './journey.ts'
 const amongGranted = 'Reads the list, and looks up each tenant among the tenants of the token.'
 const counted = 'A count reads all counted rows as a range of an index.'
 
-/** The lists of records, by the nouns of their statements. */
+/** The GraphQL field of each list, by the noun in the names of its statements. */
 const lists = { product: 'catalogVouchers', voucher: 'purchasedVouchers', customer: 'marketingSignups' }
 const listsOfTenant = Object.entries({ ...lists, removal: 'removals' })
 
-/** A REST request with a new token, for which nothing is cached. */
+/** Sends a REST request with a new token, for which the service has no cached data. */
 const rest =
   (path: string, tenantId = 1) =>
   async ({ build, client }: Parts) =>
     succeed(await client.rest((await build.token([tenantId])).secret, path))
 
-/** The last records of a list in an export: behind a cursor of GraphQL. */
+/** Exports the last records of a list, after a cursor that GraphQL returns. */
 const exporting = (list: string) => async (parts: Parts) => {
   const { secret } = await parts.build.token([1])
   const query = `{ tenant(id: 1) { ${list}(last: 50) { pageInfo { startCursor } } } }`
@@ -40,7 +40,7 @@ const resolving =
   async ({ build, client }: Parts) =>
     succeed(await client.resolve((await build.token([1])).secret, 1, body))
 
-/** Reads pages of a list from both ends, from deep within it, and since an instant. */
+/** Reads pages at both ends of a list, pages in its middle, and pages of records that changed since a time. */
 const pagesOf = (list: string) => async (parts: Parts) => {
   const { secret } = await parts.build.token([whole(12), 1])
   const read = async (args: string, length: number) => {

@@ -6,22 +6,22 @@ import type { TestDatabase } from '../../support/database.ts'
 import { createPlanReader, type Plan, type PlanReader } from './plan.ts'
 
 interface Limits {
-  /** The rows that a step may read, when it may read more than usual. */
+  /** The maximum number of rows that a step may read, instead of `usualRows`. */
   mostRows?: number
-  /** The reason why they may read many rows, which a condition on an index finds. */
+  /** The reason why statements may read many rows that a condition on an index finds. */
   walks?: string
-  /** The reason why they may read a whole table. */
+  /** The reason why statements may read a whole table. */
   excused?: string
 }
 
-/** An action of a user, of an administrator or of the service. */
+/** An action of a user, of an administrator or of the service, with the limits of its statements. */
 export interface Journey extends Limits {
   what: string
   runs: string[]
   go(parts: Parts): Promise<unknown>
 }
 
-/** @param runs the names of the statements that it has to run, with a space between them */
+/** @param runs the names of the statements that the journey must run, separated by spaces */
 export const journey = (what: string, runs: string, go: Journey['go'], limits: Limits = {}): Journey => ({
   ...{ what, runs: runs.split(' '), go },
   ...limits,
@@ -34,11 +34,11 @@ export interface Parts {
 }
 
 /**
- * Declares a test of each journey.
+ * Declares one test per journey.
  *
- * @param made the journeys with generic plans, and those with custom ones
- * @param check gets the plans of all statements that ran
- * @param onStatement gets the text of each statement, and the journey that sends it
+ * @param made the journeys to run with generic plans, and the journeys to run with custom plans
+ * @param check is called with the plans of all statements of a journey
+ * @param onStatement is called with the text of each statement and the name of its journey
  */
 export function testJourneys(
   database: TestDatabase,
@@ -55,7 +55,7 @@ export function testJourneys(
       reader = await createPlanReader(database, kind)
       const { pool } = reader
       pool.options.debug = (_connection, text) => onStatement(text, current)
-      // Its background jobs have other connections: their statements belong to no journey.
+      // Background jobs get another pool, because their statements belong to no journey.
       const apart = new Proxy(pool, {
         get: (target, key) => Reflect.get(key === 'background' ? database.pool : target, key),
       })

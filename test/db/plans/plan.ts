@@ -18,12 +18,12 @@ export interface Step {
 /** Returns a step and all steps below it. */
 export const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
 
-/** Returns how many rows a step read. */
+/** Returns the number of rows that a step read. */
 export const rowsOf = (step: Step) =>
   Math.round((step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops'])
 
 export interface Plan {
-  /** The name in its leading comment; null: it is part of a function. */
+  /** The name in the statement's leading comment; null for a statement inside a function. */
   name: string | null
   text: string
   root: Step
@@ -33,10 +33,11 @@ export const namesIn = (text: string): string[] =>
   [...text.matchAll(/\/\* ([a-z_]+\.[a-z_]+) \*\//g)].map(([, name = '']) => name)
 
 /**
- * Creates a pool like the one of the service; the server reports the plan of each statement that it runs, with row counts.
+ * Creates a pool with the settings of the service. The server reports the plan and the row counts of each statement
+ * that runs in this pool.
  *
- * @param kind generic plans are for all parameters, custom ones for the parameters of one execution; the server prefers generic
- *   plans when they do not cost more than the custom ones did
+ * @param kind the plans that the server must use: a generic plan fits all parameters, and a custom plan fits the
+ *   parameters of one execution. By default the server prefers a generic plan that costs no more than the custom plans
  */
 export async function createPlanReader({ platform, address }: TestDatabase, kind: 'generic' | 'custom') {
   const plans: Plan[] = []
@@ -62,7 +63,7 @@ export async function createPlanReader({ platform, address }: TestDatabase, kind
     onNotice: message => {
       if (!/^duration: .* plan:/.test(message)) return
       const { 'Query Text': text, Plan: root } = JSON.parse(message.replace(/^[^{]*/, ''))
-      // A statement that is only explained reads nothing.
+      // A plan without row counts is from a statement that did not run.
       if ('Actual Rows' in root) plans.push({ name: namesIn(text)[0] ?? null, text, root })
     },
   })

@@ -1,18 +1,21 @@
 import { type Plan, rowsOf, stepsOf } from './plan.ts'
 import { large } from './seed.ts'
 
-/** The rows that a step may read or sort: the size of a batch of the audit as CSV. */
+/** The maximum number of rows that a step may read or sort: the batch size of the audit's CSV. */
 const usualRows = 1_000
 
-/** The blocks that a statement may read for each of these rows, even when it finds few: a large table has more. */
+/**
+ * The number of blocks that a statement may read per allowed row, even when it finds few rows. A large table has more
+ * blocks.
+ */
 const blocksOfRow = 1
 
 const largeNames = large.map(name => name.replace('gateway.', ''))
 
 /**
- * @param walks true: the plan may read many rows that a condition on an index finds
- * @param mostRows how many rows a step may read or sort
- * @returns the problems of a plan: it reads all or much of a large table, or sorts many rows
+ * @param walks true when the plan may read many rows that a condition on an index finds
+ * @param mostRows the maximum number of rows that a step may read or sort
+ * @returns one text per problem: the plan reads all or much of a large table, or sorts many rows
  */
 export function problemsOf({ name, text, root }: Plan, walks: boolean, mostRows = usualRows): string[] {
   const steps = stepsOf(root)
@@ -24,7 +27,8 @@ export function problemsOf({ name, text, root }: Plan, walks: boolean, mostRows 
     if (!index || rows <= mostRows || (walks && condition)) return []
     return [`reads ${rows} rows of ${index}`]
   })
-  // A statement that only calls functions reads the catalog when their statements are planned; these are checked by themselves.
+  // The blocks of a statement that only calls functions are not checked: they are of the catalog, read to plan the
+  // statements inside the functions. The plans of these statements are checked separately.
   const readsTable = steps.some(step => step['Relation Name'] || step['Index Name'])
   const blocks = root['Shared Hit Blocks'] + root['Shared Read Blocks']
   if (readsTable && blocks > mostRows * blocksOfRow && !walks) problems.push(`reads ${blocks} blocks`)

@@ -3,7 +3,7 @@ import { whole } from '../../support/builders.ts'
 import { type Journey, journey, type Parts } from './journey.ts'
 import { many } from './seed.ts'
 
-/** Reads a page of a list of the tenant with half of all records. @returns the page */
+/** Reads a page of a list, by default of the tenant that owns half of all records. @returns the page */
 async function read(
   { build, client }: Parts,
   list: string,
@@ -27,7 +27,7 @@ const page =
   (parts: Parts) =>
     read(parts, list, args, tenantId, selection)
 
-/** The pages of a list that have statements of their own. */
+/** Functions that read the pages of a list for which different statements run. */
 const pages: Record<string, (list: string, args: string) => (parts: Parts) => Promise<unknown>> = {
   '': page,
   ', the next page': (list, args) => async parts => {
@@ -37,10 +37,10 @@ const pages: Record<string, (list: string, args: string) => (parts: Parts) => Pr
   ', the last page': (list, args) => page(list, `${args}, last: 20`),
 }
 
-/** Reads the candidates, and the index pages that lead to each candidate or its texts. */
+/** The maximum number of rows that a step of a search may read: four per candidate, for indexes and texts. */
 const mostRows = 4 * mostCandidates
 
-/** Returns whether few rows match, and the index of another filter than the order's has them. */
+/** Returns true when few rows match, so that the search uses the index of a filter and not the index of the order. */
 const isOfFew = (what: string) =>
   /few have|few bought|few days|void|not yet|a price|category|monetary|source/.test(what)
 
@@ -49,7 +49,7 @@ const journeys = (list: string, noun: string, all: Record<string, string>, walks
     Object.entries(pages).map(([which, go]) => ({
       what: `${list}: ${what}${which}`,
       runs: [
-        // A text has a trigram, and few rows have it.
+        // A text of three letters has a trigram that few rows have.
         ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`] : []),
         ...(/text: "\w{3}/.test(args) || isOfFew(what) ? [`${noun}.search_range`] : [`${noun}.search`]),
         ...(isOfFew(what) ? [`${noun}.search_sizes`] : []),
@@ -69,7 +69,7 @@ const ordered = (...fields: string[]) =>
     ),
   )
 
-/** Filters and orders of lists. Their statements are planned for their own parameters. */
+/** The journeys of filtered and ordered lists. Their statements always get custom plans. */
 export const search: Journey[] = [
   ...journeys('purchasedVouchers', 'voucher', {
     ...ordered('UPDATED_AT', 'PURCHASED_AT', 'VALID_UNTIL'),
@@ -88,7 +88,7 @@ export const search: Journey[] = [
     'the beginning of a word': 'filter: { text: "ZZ" }',
     void: 'filter: { status: [VOID] }',
     'not yet valid': 'filter: { status: [NOT_YET_VALID] }',
-    // As the dashboard orders them, unless a column is chosen.
+    // The default order of the dashboard.
     ...Object.fromEntries(
       Object.entries({
         void: 'status: [VOID]',

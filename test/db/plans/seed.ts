@@ -3,17 +3,17 @@ import { projected } from '../../support/projected.ts'
 
 const recordTypes = ['tenant', 'category', 'variant', 'product', 'voucher', 'customer']
 
-/** The number of rows of each table that is large in a large installation. */
+/** The number of rows to insert into each table that is large in a large installation. */
 export const many = 80_000
 
 const numbers = `from generate_series(1, ${many}) n`
-/** One tenant owns half of all records, a hundred others own the other half. */
+/** SQL for the tenant of row `n`: one tenant owns half of all records, and a hundred tenants own the other half. */
 const owner = 'case when n % 2 = 0 then 1 else 2 + n % 100 end'
 const instant = `timestamptz '2026-01-01Z' + n * interval '1 second'`
-/** Each of a thousand tokens on each of a hundred days. */
+/** SQL for the token and the day of row `n`: a thousand tokens on each of a hundred days. */
 const useOfDay = `1 + n % 1000, (now() at time zone 'UTC')::date - n / 1000`
 
-/** The statements that fill the tables of the platform. The tenants are a tree, ten below each. */
+/** The rows of each table of the platform, as SQL. The tenants are a tree with ten children per tenant. */
 const sources: Record<string, string> = {
   tenant: `(id, name, parent_id) select n, 'Tenant ' || n, case when n > 10 then n / 10 end ${numbers}`,
   category: `(tenant_id, slug, title) select ${owner}, 'c', 'C' ${numbers}`,
@@ -34,7 +34,7 @@ const sources: Record<string, string> = {
            'ann' || n || '@example.com' ${numbers}`,
 }
 
-/** The statements that fill the other large tables, without tables of records. */
+/** The rows of the other large tables, as SQL. Steps fill the tables of records. */
 const others: Record<string, string> = {
   'gateway.figure_member': `select ancestor_id, unnest(lacking)
     from gateway.figure_member_differences(array(select member from gateway.tree_members() member))`,
@@ -75,7 +75,7 @@ export const large = [
   ...['gateway.tenant_path', 'gateway.voucher_entry', 'gateway.list_head'],
 ]
 
-/** The tables that are never large, by the reason: a scan of the whole table costs nothing. */
+/** The tables that are never large, so a scan of the whole table costs little. The key is the reason. */
 const reasons: Record<string, string> = {
   'one row at most': 'sync_state webhook_sender check_progress step_failure subscription',
   'always empty': `step_lock ${recordTypes.map(type => `${type}_fields`).join(' ')}`,
@@ -94,7 +94,7 @@ const reasons: Record<string, string> = {
 
 export const small = Object.values(reasons).flatMap(names => names.split(' ').map(name => `gateway.${name}`))
 
-/** Fills the large tables, several at a time. The records are written as in a first fill. */
+/** Fills all large tables in parallel. The records are written as in a first fill. */
 export async function seedTables({ platform }: TestDatabase): Promise<void> {
   await Promise.all(
     Object.entries(sources).map(([table, rows]) =>

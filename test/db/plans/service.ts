@@ -22,7 +22,10 @@ import { tester } from '../../support/builders.ts'
 import { projected } from '../../support/projected.ts'
 import { type Journey, journey } from './journey.ts'
 
-/** Statements that a function with the pool runs, and the reason why they may read a whole table. */
+/**
+ * Functions that need only a pool, with the names of their statements. `excused` is the reason why a statement may read
+ * a whole table.
+ */
 const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
   ['setting.create setting.get', pool => getOrCreateSecret(pool, 'any', Buffer.alloc(1))],
   ['signing_key.create', createFirstKey],
@@ -55,23 +58,24 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   ['request_count.delete_expired', deleteExpiredRequestCounts],
 ]
 
-/** The journeys of the service itself: as it starts, and between requests. */
+/** The journeys of the service itself, at its start and between requests. */
 export const service: Journey[] = [
   ...ofPool.map(([runs, run, excused]) =>
     journey(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
   ),
-  // It compares 50 records, reads some five blocks for each, and plans the reads of all sources, to see whether mappings fit.
+  // The check compares 50 records and reads about five blocks per record. It also plans a read of each source, to find
+  // mappings that do not fit.
   journey('a part of the check', 'record.check_some', async ({ pool }) => checkSomeRecords(pool), { mostRows: 4_000 }),
-  // It reads nothing but the catalog.
+  // The repair reads only the catalog.
   journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
     mostRows: 4_000,
   }),
-  // The first look of a connection plans the statements of its functions, which reads the catalog.
+  // The first call on a connection plans the statements inside the functions, which reads the catalog.
   journey(
     'a look for changes',
     'step.make_quiet',
     async ({ pool, build }) => {
-      // The background job makes the steps of some rounds.
+      // The background job also makes steps, so in some rounds this journey finds no change.
       for (let round = 0; round < 10; round++) {
         await build.voucher(1)
         await createSteps(pool, new AbortController().signal)()
@@ -80,7 +84,7 @@ export const service: Journey[] = [
     { mostRows: 4_000 },
   ),
   journey('a step', 'step.make', async ({ pool, build }) => {
-    // The background job makes steps too, which find the rows of some rounds.
+    // The background job also makes steps, so in some rounds it has already written the rows.
     for (let round = 0; round < 20; round++) {
       await build.variant(await build.product(1))
       await build.voucher(1)

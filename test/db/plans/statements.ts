@@ -10,7 +10,11 @@ const preface = `-- A statement has forms, by its conditions, its order or its t
 -- \`(select $::…)\` in a search: the planner knows neither this limit nor this text, and a value is parsed once for all rows.
 -- \`gateway.voucher_entry\`: the keys of vouchers that rarely change, with their indexes.`
 
-/** Returns the text of a file with these statements, by name. @param statements their texts with the journeys that send them */
+/**
+ * Returns the text of schema/statements.sql: the statements ordered by name.
+ *
+ * @param statements the journey that sends each text
+ */
 export function toFile(statements: ReadonlyMap<string, string>): string {
   const records = new Map<string, string>()
   const texts = new Map(
@@ -40,10 +44,12 @@ interface Form {
   lines: string[]
 }
 
-/** The part of a name that the statements of other types of records share. */
+/**
+ * Returns the operation in a name, such as `list` in `voucher.list`, which the statements of all record types share.
+ */
 const operationOf = (title: string) => /\.([a-z_]+)/.exec(title)?.[1]
 
-/** Returns the lines in which a form differs from the most similar one; null when it is shorter to show the form whole. */
+/** Returns the lines in which a form differs from the most similar form; null when the full form is shorter. */
 function differenceOf({ lines }: Form, others: readonly Form[]): string | null {
   const [nearest] = others
     .map(({ title, lines: former }) => {
@@ -57,7 +63,7 @@ function differenceOf({ lines }: Form, others: readonly Form[]): string | null {
   return [`${nearest.title}:`, nearest.places.join('\n...\n')].join('\n')
 }
 
-/** Replaces the columns of a record by the name of its type. @param records gets each type with its columns */
+/** Replaces the columns of a record by the name of its type. @param records receives the columns of each type */
 const nameRecords = (text: string, records: Map<string, string>): string =>
   text.replaceAll(/\brow\(id, (?:[^()]|\([^()]*\))*\)::text/g, columns => {
     const record = [...records].find(([, known]) => known === columns)?.[0] ?? namesIn(text)[0]?.split('.')[0] ?? ''
@@ -67,7 +73,7 @@ const nameRecords = (text: string, records: Map<string, string>): string =>
 
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b))
 
-/** Indents each line by the parentheses that are open: fragments have the white space of their places in the code. */
+/** Indents each line by the number of open parentheses, because fragments are indented as in the source code. */
 function indent(text: string): string {
   let open = 0
   return text

@@ -13,7 +13,7 @@ async function create({ pool, build }: Parts) {
   return endpoint.createEndpoint(pool, tester, id, url)
 }
 
-/** The journeys of the webhooks: of the process that sends, and of administrators. */
+/** The journeys of webhooks: deliveries by the service, and actions of administrators. */
 export const webhooks: Journey[] = [
   journey('the changed lists', 'head.read_changed', async ({ pool }) => {
     const feed = createHeadFeed(pool, () => {})
@@ -40,7 +40,7 @@ export const webhooks: Journey[] = [
     async parts => {
       const { pool } = parts
       const { id, tokenId } = await create(parts)
-      // The service must not have it.
+      // This instance takes the lease, so that the service sends nothing.
       await pool`update gateway.webhook_sender set instance = 'this', held_until = now() + interval '1 hour'`
       const active = (await delivery.holdLease(pool, 'this')).find(found => found.id === id)
       if (!active) throw new Error('The lease is not free.')
