@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Config, readConfig } from '../src/config/config.ts'
 import { ReasonError } from '../src/reasons.ts'
 
-/** Returns the lines about invalid variables; none for a valid environment. */
+/** Returns the lines of the error about invalid variables; an empty list for a valid environment. */
 function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {
   try {
     readConfig(environment, workers)
@@ -15,7 +15,7 @@ function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {
   }
 }
 
-/** Expects problems that begin with these texts. */
+/** Returns matchers for problems that begin with these texts. */
 const beginWith = (...texts: string[]) => texts.map(text => expect.stringMatching(`^${text}`))
 
 test('one message lists every invalid variable by name', () => {
@@ -39,7 +39,7 @@ test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
   [{}, { rateStore: 'postgres' }, 2],
   [{ REDIS_URL: 'redis://localhost' }, { rateStore: 'redis' }],
   [{ RATE_STORE: 'postgres' }, { rateStore: 'postgres' }],
-  // A proxy compresses.
+  // Behind a proxy the service does not compress, because the proxy compresses.
   [{ TRUST_PROXY: '10.0.0.1' }, { compression: false }],
   [{ TRUST_PROXY: '10.0.0.1', COMPRESSION: 'on' }, { compression: true }],
   [{ COMPRESSION: 'off' }, { compression: false }],
@@ -61,7 +61,7 @@ test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
   expect(config).toEqual({ ...config, ...settings })
 })
 
-test('white space around a value is left out, and an empty variable counts as not set', () => {
+test('white space around a value is ignored, and an empty variable counts as not set', () => {
   expect(readConfig({ PORT: ' 8081\n', LOG_LEVEL: '\u00A0warn\r' })).toMatchObject({ port: 8081, logLevel: 'warn' })
   const empty = { PORT: ' ', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
   expect(readConfig(empty)).toEqual(readConfig({}))
@@ -102,7 +102,7 @@ const provider = {
   OIDC_CLIENT_SECRET: 'secret',
 }
 
-test('the OpenID provider is read with its domains or its groups', () => {
+test('a provider can be configured with domains, with groups, or with both', () => {
   expect(readConfig({ ...provider, OIDC_DOMAINS: 'Example.com, example.org,' }).openId).toEqual({
     ...{ issuer: new URL('https://id.example.com'), clientId: 'gateway', clientSecret: 'secret' },
     ...{ domains: ['example.com', 'example.org'], groups: [], groupsClaim: 'groups' },
@@ -111,7 +111,7 @@ test('the OpenID provider is read with its domains or its groups', () => {
   expect(readConfig(byGroup).openId).toMatchObject({ domains: [], groups: ['Admins'], groupsClaim: 'roles' })
 })
 
-/** Makes a row for each value of a variable. */
+/** Returns one test case per value of a variable. */
 const each = (name: string, values: string[], problem = `${name} must be `) =>
   values.map((value): [NodeJS.ProcessEnv, string[]] => [{ [name]: value }, [problem]])
 

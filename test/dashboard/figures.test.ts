@@ -1,4 +1,4 @@
-// The pure functions of the dashboard: comparisons, plots and CSV.
+// Tests the pure functions of the dashboard: comparisons, plots and CSV.
 import { expect, test } from 'vitest'
 import { ticksFor } from '../../packages/charts/src/bar-plot.tsx'
 import { type Comparison, changeFrom, comparedDays, comparisons } from '../../packages/dashboard/src/comparison.ts'
@@ -22,12 +22,12 @@ test.each<[Comparison, string, string, string, string, string]>([
   expect(comparedDays({ from, to }, comparison, today)).toEqual({ from: fromBefore, to: toBefore })
 })
 
-test('compares a period that has not begun with nothing', () => {
+test('compares no values for a period that has not yet begun', () => {
   const days = { from: '2026-11-28', to: '2026-11-30' }
   expect(comparisons.map(comparison => comparedDays(days, comparison, today))).toEqual([null, null, null])
 })
 
-test('says no change when there is nothing to compare with', () => {
+test('shows no change when the earlier value is zero or missing', () => {
   expect(changeFrom(0, 5)).toBeNull()
   expect(changeFrom(200, 250)).toBe(0.25)
 })
@@ -46,7 +46,7 @@ test('adds amounts exactly', () => {
   expect(addAmounts([1.005, 2.01, 0.07])).toBe(3.085)
 })
 
-test('shows all digits of an amount, also where browsers know fewer for its currency', () => {
+test('shows all digits of an amount, even when browsers use fewer digits for its currency', () => {
   for (const currency of [...Intl.supportedValuesOf('currency'), 'XYZ', null]) {
     const shown = [25, 25.5, 0.07, 1.385].map(amount => /\d[\d.]*/.exec(formatMoney(amount, currency))?.[0])
     expect(shown.map(Number), `${currency}`).toEqual([25, 25.5, 0.07, 1.385])
@@ -54,7 +54,7 @@ test('shows all digits of an amount, also where browsers know fewer for its curr
   expect(formatMoney(1204.5, 'GBP')).toBe('£1,204.50')
 })
 
-test('writes CSV that spreadsheets open as it is, and run no part of', () => {
+test('writes CSV that spreadsheets open correctly, without a formula to run', () => {
   const lines: [cells: [title: string, value: number | null], line: string][] = [
     [['=HYPERLINK("https://example.com")', 12.5], `"'=HYPERLINK(""https://example.com"")",12.5`],
     [['+1', -3], `"'+1",-3`],
@@ -75,15 +75,15 @@ test.each([
   ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00:00.000Z'],
   ['2026-03-30', 'Europe/Berlin', '2026-03-29T22:00:00.000Z'],
   ['2026-11-02', 'America/New_York', '2026-11-02T05:00:00.000Z'],
-  // Clocks went from 24:00 to 01:00.
+  // On this day the clocks went from 24:00 to 01:00.
   ['2018-11-04', 'America/Sao_Paulo', '2018-11-04T03:00:00.000Z'],
-  // PostgreSQL knows it, browsers do not.
+  // PostgreSQL knows this time zone, and browsers do not.
   ['2026-07-01', 'posix/Europe/Berlin', '2026-07-01T00:00:00.000Z'],
-])('begins %s in %s at %s', (day, timeZone, instant) => {
+])('%s in the time zone %s begins at %s', (day, timeZone, instant) => {
   expect(startOfDay(day, timeZone)).toBe(instant)
 })
 
-test('reads the filters of an address, and leaves out what it cannot read', () => {
+test('reads the filters of an address, and ignores invalid values', () => {
   const place = { timeZone: 'Europe/Berlin', currency: 'EUR' }
   expect(toQuery({}, place)).toEqual({ filter: {}, orderBy: { field: 'PURCHASED_AT', direction: 'DESC' } })
   const params = {

@@ -1,4 +1,4 @@
-// How the dashboard follows changes: which changes matter, and how often it asks again.
+// Tests which changes make the dashboard read again, and how often.
 import { expect, test } from 'vitest'
 import { nextRefresh } from '../../packages/dashboard/src/live.ts'
 import { mayBeWithin, type TreeTenant } from '../../packages/dashboard/src/tenants.ts'
@@ -13,10 +13,10 @@ test.each([
   ['3', '2', true],
   ['1', '2', false],
   ['4', '2', false],
-  // Their paths are not known.
+  // The paths of the tenants 9 and 7 are not known.
   ['9', '2', true],
   ['7', '2', true],
-])('a change of tenant %s may be within %s: %s', (id, above, expected) => {
+])('a change in tenant %s may concern a view of tenant %s: %s', (id, above, expected) => {
   expect(mayBeWithin(tenants, ['1'], id, above)).toBe(expected)
 })
 

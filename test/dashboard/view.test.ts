@@ -1,4 +1,4 @@
-/** The address of a view, and the arithmetic of its periods. */
+/** Tests the address of a view, and the arithmetic of its periods. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { comparisons } from '../../packages/dashboard/src/comparison.ts'
@@ -19,7 +19,7 @@ const today = '2026-11-22'
 const read = (search: string, tenant = '1') => resolveView(readAddress(search), tenant, today)
 
 const day = fc.integer({ min: -8_000, max: 3_000 }).map(days => addDays(today, days))
-/** The name of a parameter of a part of the page, which the frame does not use. */
+/** Names of parameters that only a part of the page uses, and the view does not read. */
 const word = fc.stringMatching(/^table-[a-z]{1,4}$/)
 const change: fc.Arbitrary<Change> = fc.record(
   {
@@ -40,18 +40,18 @@ const days = fc
   .tuple(day, day)
   .map(([one, other]) => (one < other ? { from: one, to: other } : { from: other, to: one }))
 
-/** A change that the view keeps as it is: without intervals that are too short, and without removed parameters. */
+/** Returns a change without the parts that the view drops: an interval that is too short, and removed parameters. */
 function omitDropped({ by: _by, params = {}, ...rest }: Change, view: View): Change {
   const kept = Object.entries(params).filter(([, value]) => value !== '')
   return { ...rest, params: { ...view.params, ...Object.fromEntries(kept) } }
 }
 
-test('an address without parameters shows the last twelve months of the tenant, with those below', () => {
+test('an address without parameters shows the last twelve months of the tenant and its descendants', () => {
   const year = { period: 'last-12-months', from: '2025-12-01', to: today, by: 'MONTH' }
   expect(read('', '7')).toMatchObject({ tenant: '7', withDescendants: true, ...year, isLive: true, currency: null })
 })
 
-test('the address reproduces every view that changes lead to', () => {
+test('the address of a view reproduces the view after any series of changes', () => {
   const steps = fc.array(fc.oneof(change, days), { minLength: 1, maxLength: 4 })
   fc.assert(
     fc.property(steps, changes => {
@@ -115,7 +115,7 @@ test('the address of another period has the default interval of that period', ()
   expect(read(hrefOf(weeks, { from: '2024-01-01', to: '2025-12-31' })).by).toBe('MONTH')
 })
 
-test('a period of a name ends today, or before the present month, quarter or year', () => {
+test('a named period ends today, or before the current month, quarter or year', () => {
   const daysOn = (day: string) => presets.map(preset => Object.values(daysOf(preset, day)).join(' '))
   expect(daysOn('2026-03-31')).toEqual([
     ...['2026-03-31 2026-03-31', '2026-03-25 2026-03-31', '2026-03-02 2026-03-31', '2026-03-01 2026-03-31'],

@@ -22,7 +22,7 @@ async function load(sql: Pool, scale = 1) {
   return loadDemo(sql, { scale })
 }
 
-/** Returns a checksum of each table, and the day of the data. */
+/** Returns a checksum per table, and the day of the data. */
 async function fingerprint(sql: Pool): Promise<Record<string, string>> {
   const [day] = await sql<{ day: string }[]>`select (now() at time zone 'UTC')::date::text as day`
   const sums: Record<string, string> = { day: day!.day }
@@ -42,12 +42,12 @@ async function tally(table: string, conditions: Record<string, string>): Promise
   return row!
 }
 
-/** Expects records for each condition. */
+/** Expects at least one record per condition. */
 const expectSome = async (table: string, conditions: Record<string, string>) =>
   expect(Object.entries(await tally(table, conditions)).filter(([, count]) => count === 0)).toEqual([])
 
 // The data depend on the day: if midnight passes during the test, the retry runs within one day.
-it('gives the same data for the same day and scale', { retry: 1 }, async () => {
+it('the demo data are the same for the same day and scale', { retry: 1 }, async () => {
   await load(pool)
   await load(other)
   expect(await fingerprint(other)).toEqual(await fingerprint(pool))
@@ -94,7 +94,7 @@ it('has tenants and products of every type, and vouchers and customers in every 
     opted_out_again: 'not marketing_opted and consented_at is not null',
     without_email: 'email is null',
   })
-  // Nobody has one of the addresses.
+  // No real person has one of the e-mail addresses.
   const { reachable } = await tally('customer', { reachable: "email !~ '^[a-z.0-9-]+@example[.](com|org|net)$'" })
   expect(reachable).toBe(0)
 })
@@ -120,18 +120,18 @@ it('has vouchers for every reason code, and a redeemable demo voucher', async ()
   expect(reasonAgainstRedemption(demoVoucher, demoVoucher.today)).toBeNull()
 })
 
-it('has no row that v1 cannot show, and all of it is in the figures', async () => {
+it('v1 can show each row of the demo data, and the figures include each row', async () => {
   await projected(pool)
   expect(await pool`select from gateway.voucher`).toHaveLength(4_000)
   expect(await pool`select * from gateway.rejected`).toEqual([])
   expect(await pool`select * from gateway.figure_differences()`).toEqual([])
 })
 
-it('sells further vouchers while it is live, each redeemable and under a reference of its own', async () => {
+it('with --live the demo sells more vouchers, each redeemable and with a new reference', async () => {
   const now = Date.now() * 1000
   const changes = Array.from({ length: 1_000 }, (_, index) => liveChange(4_000 + index, now, 800))
   expect(liveChange(4_007, now, 800)).toEqual(changes[7])
-  // Some 30 changes a minute.
+  // The changes come at a rate of about 30 per minute.
   expect(changes.reduce((sum, { waitMs }) => sum + waitMs, 0) / 1_000).toBeCloseTo(2_000, -2)
   const sales = changes.flatMap(({ change }) => (change.kind === 'sale' ? [change.voucher] : []))
   expect(sales.length).toBeGreaterThan(300)
