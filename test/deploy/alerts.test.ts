@@ -1,4 +1,7 @@
-/** The alerts and the dashboards as files: rules that hold, a runbook entry for each alert, panels that fit. */
+/**
+ * Checks the files of the alerts and the dashboards. Each rule must work, each alert needs a runbook entry, and panels
+ * must not overlap.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -34,7 +37,7 @@ const Cases = z.array(
 const cases = Cases.parse(parse(readFileSync(join(import.meta.dirname, 'alerts.cases.yaml'), 'utf8')))
 const rules = new Map(Rules.parse(parse(text)).groups[0].rules.map(rule => [rule.alert, rule]))
 
-/** Returns the cases as promtool reads them: the texts that have no values are the texts of the rules. */
+/** The cases in the format of promtool. A text without values is copied from its rule. */
 const unitTests = cases.map(({ name, interval, series, alerts }) => ({
   ...{ name, interval },
   input_series: Object.entries(series).map(([series, values]) => ({ series, values })),
@@ -47,7 +50,7 @@ const unitTests = cases.map(({ name, interval, series, alerts }) => ({
   }),
 }))
 
-test('promtool accepts the rules, and each alert fires when it must, and not before', async () => {
+test('promtool accepts the rules, and each alert fires at the expected time, but not earlier', async () => {
   await promtool(['check', 'rules', '--lint=all', '--lint-fatal', alertsFile])
   const file = join(createDirectory(), 'alerts.json')
   writeFileSync(file, JSON.stringify({ rule_files: [alertsFile], evaluation_interval: '1m', tests: unitTests }))
@@ -56,12 +59,12 @@ test('promtool accepts the rules, and each alert fires when it must, and not bef
   expect(names.filter(name => !cases.some(({ alerts }) => name in alerts))).toEqual([])
 })
 
-test('each alert has an entry in the runbook, and each entry its alert', () => {
+test('each alert has an entry in the runbook, and each entry of the runbook has an alert', () => {
   expect(all(/^## (\w+)$/gm, runbook).sort()).toEqual(names.toSorted())
   expect(all(/runbook_url: (.*)/g)).toEqual(names.map(name => `docs/alerts.md#${name.toLowerCase()}`))
 })
 
-/** The alerts of reasons, each with a function that returns true for its codes of the level error. */
+/** The alerts about reasons. `isAbout` returns true for a code of the level error for which the alert fires. */
 const ofReasons = [...text.matchAll(/- alert: (\w+)(?:(?!- alert:)[\s\S])*?vgw_reason\{([^}]*)\}/g)].map(
   ([, name = '', selector = '']) => {
     const [, operator = '', value = ''] = /code(!~|=~|=)"([^"]*)"/.exec(selector) ?? []
@@ -71,7 +74,7 @@ const ofReasons = [...text.matchAll(/- alert: (\w+)(?:(?!- alert:)[\s\S])*?vgw_r
   },
 )
 
-test('each reason of the level error has one alert, whose entry names it unless it stops all requests', () => {
+test('each reason of the level error has one alert, and its runbook entry names the reason, except in VoucherGatewayError', () => {
   const alertsOf = (code: string) => ofReasons.filter(({ isAbout }) => isAbout(code)).map(({ name }) => name)
   for (const code of Object.keys(errors)) {
     const [name = '', ...others] = alertsOf(code)
@@ -79,11 +82,11 @@ test('each reason of the level error has one alert, whose entry names it unless 
     const entry = runbook.split(`## ${name}\n`)[1]?.split('\n## ')[0]
     expect(name === 'VoucherGatewayError' || entry?.includes(`\`${code}\``), `${code} in ${name}`).toBe(true)
   }
-  // A code that is none would make its alert needless.
+  // An alert about an unknown code would never fire.
   expect(all(/code="(\w+)"/g).filter(code => !(code in errors))).toEqual([])
 })
 
-test('each alert says who has the right to do what it asks for', () => {
+test('each alert names the person who has the rights for its remedy', () => {
   const roles =
     /^'?(The operator of the service|The owner of the (table|schema gateway)|An administrator of the|The people of the platform) /
   expect(all(/ remedy: (.*)/g).filter(remedy => roles.test(remedy))).toHaveLength(names.length)
@@ -93,14 +96,14 @@ test('each alert says who has the right to do what it asks for', () => {
   expect(whos.filter(who => known.test(who))).toHaveLength(names.length)
 })
 
-test('each metric of ours is in a panel or in an alert', () => {
+test('each metric of the service is in a panel or in an alert', () => {
   const shown = text + JSON.stringify(dashboards)
   const own = all(/`((?:vgw|http)_\w+)`/g, readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
   expect(own.length).toBeGreaterThan(20)
   expect(own.filter(name => !shown.includes(name))).toEqual([])
 })
 
-test.each(dashboards)('the panels of $title have their own places', ({ panels }) => {
+test.each(dashboards)('the panels of $title do not overlap', ({ panels }) => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),

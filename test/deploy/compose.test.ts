@@ -1,4 +1,4 @@
-/** deploy/compose.yaml, by Docker Compose's own check, and what its files do on real servers. */
+/** Checks deploy/compose.yaml with Docker Compose, and runs its configuration files with real servers. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -25,7 +25,7 @@ const withoutReceiver = createSecrets()
 createSecrets('https://alerts.example.com/hook')
 const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8')
 
-/** Runs Docker Compose, which needs no engine to check a file. */
+/** Runs Docker Compose. No engine is needed to check a file. */
 const compose = (...args: string[]) =>
   spawnSync('docker-compose', ['-f', 'compose.yaml', ...args], { cwd: folder, encoding: 'utf8' })
 
@@ -59,11 +59,11 @@ test.each(Object.entries(services))('%s runs without root, on a file system that
   expect(service.mem_limit).toMatch(/^\d+$/)
   if (name === 'gateway') expect(readFileSync('Dockerfile', 'utf8')).toContain('HEALTHCHECK')
   else if (name !== 'migrate') expect(service.healthcheck?.test?.length).toBeGreaterThan(1)
-  // An image has a version, so that another start of these files runs the same programs.
+  // Each image has a version, so that each start runs the same programs.
   if (service.build === undefined) expect(service.image).toMatch(/:v?\d+[.\w-]*$/)
-  // Only this machine reaches a published port.
+  // Published ports are reachable only from the same machine.
   for (const { host_ip: address } of service.ports ?? []) expect(address).toBe('127.0.0.1')
-  // Each file that is mounted exists.
+  // Each mounted file must exist.
   for (const { type, source = '' } of service.volumes ?? []) if (type === 'bind') statSync(source)
   for (const [variable, value] of Object.entries(service.environment ?? {})) {
     if (/PASSWORD|SECRET|DATABASE_URL|KEY$/.test(variable)) expect(value, variable).toMatch(/^\/run\/secrets\//)
@@ -78,19 +78,19 @@ test('the service reads its configuration, and publishes only the port of the AP
   expect(services.gateway?.ports?.map(({ target }) => target)).toEqual([8080])
   expect(services.gateway?.secrets).toEqual([{ source: 'gateway.env', target: '/app/.env' }])
   expect(services.gateway?.depends_on?.migrate?.condition).toBe('service_completed_successfully')
-  // Requests under way have ten seconds after the delay.
+  // After the shutdown delay, running requests have ten seconds to finish.
   expect(Number.parseInt(`${services.gateway?.stop_grace_period}`, 10)).toBeGreaterThan(config.shutdownDelay + 10)
-  // A deleted count would give a caller its rate again.
+  // If Redis evicted the count of a caller, the caller could exceed its rate.
   expect(services.redis?.command).toContain('noeviction')
 })
 
-test('the parts that nobody outside uses have no connection to the outside', () => {
+test('services that only other services use have no connection to outside networks', () => {
   expect(networks.back?.internal).toBe(true)
   for (const name of ['migrate', 'postgres', 'pgbouncer', 'redis', 'prometheus'])
     expect(Object.keys(services[name]?.networks ?? {}), name).toEqual(['back'])
 })
 
-test('Prometheus sends alerts to the Alertmanager, which reaches a receiver outside', async () => {
+test('Prometheus sends alerts to the Alertmanager, which can reach a receiver outside', async () => {
   await promtool(['check', 'config', join(folder, 'prometheus.yaml')])
   const [address = ''] =
     /(?<=targets: \[')alertmanager[^']*/.exec(readFileSync(join(folder, 'prometheus.yaml'), 'utf8')) ?? []
@@ -101,7 +101,7 @@ test('Prometheus sends alerts to the Alertmanager, which reaches a receiver outs
   expect(own.some(network => !networks[network]?.internal)).toBe(true)
 })
 
-test('the Alertmanager passes an alert on to the webhook of the secret', async () => {
+test('the Alertmanager sends an alert to the webhook URL in the secret', async () => {
   const received: unknown[] = []
   const receiver = createServer(async (request, response) => {
     received.push(JSON.parse(await readText(request)))
@@ -129,7 +129,7 @@ test('the Alertmanager passes an alert on to the webhook of the secret', async (
   expect(received[0]).toMatchObject({ receiver: 'operator', status: 'firing', alerts: [alert] })
 })
 
-test('the secrets differ, and only their owner enters the directory', () => {
+test('all passwords differ, and only the owner can enter the directory of the secrets', () => {
   expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700)
   const passwords = readdirSync(join(folder, 'secrets'))
     .filter(name => name.endsWith('_password'))
@@ -137,12 +137,12 @@ test('the secrets differ, and only their owner enters the directory', () => {
   expect(new Set(passwords).size).toBe(4)
   for (const password of passwords) expect(password).toMatch(/^[\da-f]{64}$/)
   expect(createSecrets('https://alerts.example.com/hook').status).toBe(1)
-  // Without a receiver, alerts would reach no person.
+  // `create-secrets` needs the URL of a receiver, because alerts would reach no person without one.
   expect(withoutReceiver).toMatchObject({ status: 2, stderr: expect.stringContaining('create-secrets https://') })
   expect(secret('alert_webhook_url')).toBe('https://alerts.example.com/hook')
 })
 
-test('the logins of roles.sql migrate the database, and serve it through PgBouncer', async () => {
+test('one login of roles.sql migrates the database, and the other login serves it through PgBouncer', async () => {
   const server = await startFaultServer()
   const roles = join(folder, 'roles.here.sql')
   writeFileSync(roles, readFileSync(join(folder, 'roles.sql'), 'utf8').replaceAll('/run', folder))
@@ -159,7 +159,7 @@ test('the logins of roles.sql migrate the database, and serve it through PgBounc
   const expected = ['gateway_login', 'gateway_owner'].map(rolname => ({ rolname, rolsuper: false }))
   expect([...(await server.use('gateway', sql => sql.unsafe(readRoles)))]).toEqual(expected)
 
-  // PgBouncer runs as another user, who must not enter the directory of the secrets.
+  // PgBouncer runs as another user, who cannot read the directory of the secrets, so its file of users is copied.
   const users = join(folder, 'userlist.txt')
   writeFileSync(users, secret('userlist.txt'))
   const at = { server: { host: '127.0.0.1', port: server.port }, port: await freePort(), login: 'gateway_login' }

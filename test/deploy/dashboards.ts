@@ -1,4 +1,4 @@
-/** The dashboards of `deploy/grafana`, as far as our panels use Grafana's format. */
+/** Reads the dashboards of `deploy/grafana`, with the part of Grafana's format that the panels use. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'

@@ -1,4 +1,7 @@
-/** deploy/kubernetes, as kubectl puts it together, by the schemas and the types of Kubernetes and of the Prometheus Operator. */
+/**
+ * Builds deploy/kubernetes with kubectl, and checks the manifests with the schemas and types of Kubernetes and of the
+ * Prometheus Operator.
+ */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -20,7 +23,7 @@ const writeSecret = (file: string, password: string) =>
 writeSecret('gateway.env', 'first')
 writeSecret('migrate/owner.env', 'first')
 
-/** Puts the manifests of a folder together. @returns what `kubectl apply -k` would send */
+/** Builds the manifests of a folder. @returns the manifests that `kubectl apply -k` would send */
 const kustomize = (path = '.'): unknown[] =>
   parseAllDocuments(execFileSync('kubectl', ['kustomize', join(folder, path)], { encoding: 'utf8' })).map(each =>
     each.toJS(),
@@ -29,7 +32,7 @@ const read = (file: string) => parse(readFileSync(join(folder, file), 'utf8'))
 
 const models = { ConfigMap, Secret, Service, Deployment, Job, NetworkPolicy, PodDisruptionBudget }
 const kindOf = (manifest: unknown) => (manifest as { kind: keyof typeof models }).kind
-/** Returns the one manifest of a kind. */
+/** Returns the manifest of a kind, of which there must be exactly one. */
 function only<Kind extends keyof typeof models>(kind: Kind, manifests: readonly unknown[]) {
   const found = manifests.filter(manifest => kindOf(manifest) === kind)
   expect(found, kind).toHaveLength(1)
@@ -53,14 +56,14 @@ const config = readConfig({ ...image, ...configMap.data, DATABASE_URL: 'postgres
 test('Kubernetes accepts each manifest', () => {
   const all = [...manifests, ...ofMigration].map(manifest => new models[kindOf(manifest)](manifest as never))
   expect(all).toHaveLength(9)
-  // kubectl breaks the lines of a secret, which the schema does not allow.
+  // Secrets are left out: kubectl breaks their values into lines, and the schema forbids line breaks.
   const [secrets, others] = [all.filter(({ kind }) => kind === 'Secret'), all.filter(({ kind }) => kind !== 'Secret')]
   expect(secrets).toHaveLength(2)
   for (const manifest of [...others, monitor, rule]) manifest.validate()
 })
 
-test('no manifest has a key that does not exist', () => {
-  // The literal of a type has no other keys than the type.
+test('each key in the manifests exists in the types of Kubernetes', () => {
+  // The compiler reports a key in an object literal that its type does not have.
   const place = createDirectory()
   symlinkSync(resolve('node_modules'), join(place, 'node_modules'))
   for (const [index, manifest] of [...manifests, ...ofMigration, monitor, rule].entries()) {
@@ -76,7 +79,7 @@ test('no manifest has a key that does not exist', () => {
   expect(stdout).toBe('')
 })
 
-test('the pods run without root, on a file system that they cannot change, within limits', () => {
+test('the pods run without root, on a read-only file system, and with limits of memory', () => {
   for (const template of pods) {
     const pod = template?.spec
     const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
@@ -90,7 +93,7 @@ test('the pods run without root, on a file system that they cannot change, withi
   }
 })
 
-test('the probes, the service and the budget meet the settings and the pods', () => {
+test('the probes, the service and the disruption budget match the settings and the labels of the pods', () => {
   const [gateway] = deployment.spec?.template?.spec?.containers ?? []
   const portOf = (name: unknown) => gateway?.ports?.find(port => port.name === name)?.containerPort
   const probes = [gateway?.startupProbe, gateway?.livenessProbe, gateway?.readinessProbe]
@@ -107,14 +110,14 @@ test('the probes, the service and the budget meet the settings and the pods', ()
     monitor.spec?.selector.matchLabels,
   ]) {
     expect(labels).toMatchObject(selector!)
-    // The pod of the migration serves nothing.
+    // No selector may match the pod of the migration, which serves no requests.
     expect(job.spec?.template?.metadata?.labels).not.toMatchObject(selector!)
   }
-  // An upgrade leaves all pods until a new one is ready.
+  // An upgrade stops no old pod until a new pod is ready.
   expect(deployment.spec?.strategy?.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
   // Requests under way have ten seconds after the delay.
   expect(deployment.spec?.template?.spec?.terminationGracePeriodSeconds).toBeGreaterThan(config.shutdownDelay + 10)
-  // The service reads .env in its working directory, which is the mounted secret, so its program has an absolute path.
+  // The secret with .env is mounted as the working directory of the service, so the program needs an absolute path.
   for (const template of pods) {
     const container = template?.spec?.containers[0]
     expect(container?.volumeMounts).toEqual([{ name: 'env', mountPath: container?.workingDir, readOnly: true }])
@@ -122,7 +125,7 @@ test('the probes, the service and the budget meet the settings and the pods', ()
   expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^WORKDIR \/app\n[\s\S]*^ENTRYPOINT \["node", "\/app\//m)
 })
 
-test('a new secret starts new pods, and so does a new setting', () => {
+test('a changed secret or setting starts new pods', () => {
   const templateNow = () => only('Deployment', kustomize()).spec?.template
   const before = templateNow()
   expect(templateNow()).toEqual(before)
@@ -134,16 +137,16 @@ test('a new secret starts new pods, and so does a new setting', () => {
   expect(templateNow()?.spec?.containers).not.toEqual(rotated?.spec?.containers)
 })
 
-test('the policies let in requests and scrapes, and out what the configuration names', () => {
+test('the network policies allow incoming requests and scrapes, and outgoing connections that the configuration needs', () => {
   const portsOf = (rules: readonly { ports?: readonly { port?: number | string }[] }[] = []) =>
     rules.flatMap(({ ports = [] }) => ports.map(({ port }) => port))
   for (const each of [policy, only('NetworkPolicy', ofMigration)]) {
     expect(each.spec?.policyTypes).toEqual(['Ingress', 'Egress'])
-    // A rule without an address is a rule for all addresses.
+    // A rule without an address would allow all addresses.
     for (const { from } of each.spec?.ingress ?? []) expect(from?.length).toBeGreaterThan(0)
     for (const { to } of each.spec?.egress ?? []) expect(to?.length).toBeGreaterThan(0)
   }
-  // Not the health checks, whose answers name keys.
+  // The port of the health checks stays closed, because their answers contain keys.
   expect(portsOf(policy.spec?.ingress)).toEqual(['http', 'metrics'])
   expect(portsOf(policy.spec?.egress)).toEqual([53, 53, 5432, 6432, 6379, 443])
   const migration = only('NetworkPolicy', ofMigration)
@@ -152,7 +155,7 @@ test('the policies let in requests and scrapes, and out what the configuration n
   expect(portsOf(migration.spec?.egress)).toEqual([53, 53, 5432])
 })
 
-test('the Prometheus Operator scrapes the pods as the job of the alerts, and has these alerts', () => {
+test('the Prometheus Operator scrapes the pods with the job name that the alerts use, and has the same alerts', () => {
   const labels: Record<string, string> = deployment.spec?.template?.metadata?.labels ?? {}
   expect(labels[`${monitor.spec?.jobLabel}`]).toBe('voucher-gateway')
   expect(monitor.spec?.podMetricsEndpoints?.map(({ port }) => port)).toEqual(['metrics'])

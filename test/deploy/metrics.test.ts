@@ -1,6 +1,6 @@
 /**
- * Prometheus scrapes a service under load and in faults. Each selector of the alerts, and each expression of the dashboards, must
- * have a value: a metric that was renamed has none.
+ * Prometheus scrapes a service under load and during faults. Each selector of an alert and each expression of a
+ * dashboard must get a value. A selector with a wrong metric name gets none.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -16,9 +16,9 @@ import { dashboards } from './dashboards.ts'
 import { promtool, startPrometheus } from './prometheus.ts'
 
 const venue = '00000000-0000-0000-0000-000000000001'
-/** The id of the venue: the first that a key gets which is no number. */
+/** The id of the venue: the lowest id for keys that are no integers. */
 const tenant = '9000000000000000'
-// An embedded server commits without it, and only flushed changes are sent.
+// Logical replication sends only flushed WAL, and these servers commit without a flush by default.
 const logical = { wal_level: 'logical', synchronous_commit: 'on', max_slot_wal_keep_size: '128MB' }
 const [platform, primary] = await Promise.all([startFaultServer(logical), startFaultServer()])
 const standby = await startStandby(primary)
@@ -36,12 +36,12 @@ const metricsPort = await freePort()
 const environment = {
   ...{ DATABASE_URL: primary.url('gateway'), PLATFORM_URL: platform.url('shop') },
   DATABASE_REPLICA_URLS: standby.url('gateway'),
-  // So few connections that statements wait.
+  // The pool is so small that statements must wait.
   ...{ DATABASE_POOL: '2', METRICS_PORT: String(metricsPort), RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' },
 }
 expect(await run(['adopt', 'apply', venuesFolder], environment)).toMatchObject({ code: 0 })
 
-/** Creates a token for the venue. @returns its secret */
+/** Creates a token for the venue. @returns the secret of the token */
 async function createToken(...options: string[]): Promise<string> {
   const rights = ['--tenant', tenant, '--permission', 'view_vouchers', 'view_orders']
   const { stdout } = await run(['token', 'create', '--name', 'Load', ...rights, '--json', ...options], environment)
@@ -90,7 +90,7 @@ test('promtool accepts the metrics of a loaded service', async () => {
   await promtool(['check', 'metrics'], await scrape())
 })
 
-test('steps that cannot be made, and a platform whose changes do not arrive', async () => {
+test('alerts fire when steps cannot be made, and when changes of the platform do not arrive', async () => {
   const session = primary.open('gateway')
   await session.begin(async locked => {
     await locked`lock table gateway.step_lock in exclusive mode`
@@ -110,12 +110,12 @@ test('steps that cannot be made, and a platform whose changes do not arrive', as
   await atGateway('alter subscription voucher_gateway enable')
 })
 
-test('rows that v1 cannot show, and a source that is not captured', async () => {
+test('alerts fire for rows that v1 cannot show, and for a source without capture triggers', async () => {
   await atPlatform(cards(3001, 3001, '-1'))
   await firing('VoucherGatewayKeysRejected')
   const session = primary.open('gateway')
   await session.begin(async locked => {
-    // The service does not repair it meanwhile.
+    // The lock prevents the service from repairing the triggers before the alert fires.
     await locked`lock table gateway.rule in share mode`
     await atGateway('alter table shop."Gift Card" disable trigger all')
     await firing('VoucherGatewayCaptureMissing CAPTURE_MISSING')
@@ -123,7 +123,7 @@ test('rows that v1 cannot show, and a source that is not captured', async () => 
   await session.end()
 })
 
-test('a mapping that does not fit, a right that is missing, a full disk, and a restore', async () => {
+test('alerts fire for a broken mapping, a missing right, a full disk, and a full pass as after a restore', async () => {
   await atGateway(`
     alter table shop."Gift Card" rename "valueCents" to cents;
     revoke select on gateway.customer from voucher_gateway;
@@ -143,18 +143,18 @@ test('a mapping that does not fit, a right that is missing, a full disk, and a r
   await firing('VoucherGatewayFullPass')
 })
 
-test('a standby that is down', async () => {
+test('an alert fires when a standby is down', async () => {
   await standby.stop('SIGQUIT')
   await firing('VoucherGatewayStandbyLeftOut')
 })
 
-test('a database that is down', async () => {
+test('alerts fire when the database is down', async () => {
   await primary.stop('SIGQUIT')
   await firing('VoucherGatewayServerErrors', 'VoucherGatewayError DATABASE_FAILED')
   await primary.start()
 })
 
-test('each selector of an alert, and each expression of a dashboard, gives something', async () => {
+test('each selector of an alert and each expression of a dashboard has had a value', async () => {
   const panels = dashboards.flatMap(({ panels }) => panels.flatMap(panel => ('targets' in panel ? panel.targets : [])))
   const shown = panels.map(({ expr }) => expr.replaceAll('$job', '.+').replaceAll('$__rate_interval', '6s'))
   const selected = await Promise.all((await prometheus.expressions()).map(prometheus.selectorsOf))

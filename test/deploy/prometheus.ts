@@ -1,4 +1,7 @@
-/** A Prometheus that scrapes a service every two seconds, with the alerts of `deploy/alerts.yaml` at the pace of a test. */
+/**
+ * Runs Prometheus with short times for tests: it scrapes a service every two seconds, and the alerts of
+ * `deploy/alerts.yaml` fire at once.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +13,13 @@ import { until } from '../support/until.ts'
 
 export const alertsFile = join(import.meta.dirname, '../../deploy/alerts.yaml')
 
-/** Runs promtool. @param input its standard input @returns what it prints @throws Error with its complaints */
+/**
+ * Runs promtool.
+ *
+ * @param input the text for its standard input
+ * @returns its output
+ * @throws Error with the output when promtool fails
+ */
 export function promtool(args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile('promtool', args, (error, stdout, stderr) =>
@@ -25,25 +34,25 @@ const Matrix = z.object({ result: z.array(z.unknown()) })
 const Rules = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ query: z.string() })) })) })
 const Alerts = z.object({ alerts: z.array(z.object({ labels: z.record(z.string(), z.string()) })) })
 
-/** A part of a parsed expression that selects series. */
+/** The part of a parsed PromQL expression that selects series. */
 const Selector = z.object({
   type: z.enum(['vectorSelector', 'matrixSelector']),
   matchers: z.array(z.object({ name: z.string(), type: z.string(), value: z.string() })),
 })
 
-/** Returns the selectors in a parsed expression, as expressions of their own. */
+/** Returns each selector in a parsed expression as a separate expression. */
 function selectorsIn(parsed: unknown): string[] {
   const selector = Selector.safeParse(parsed).data
   if (selector) return [`{${selector.matchers.map(({ name, type, value }) => name + type + JSON.stringify(value))}}`]
   return typeof parsed === 'object' && parsed !== null ? Object.values(parsed).flatMap(selectorsIn) : []
 }
 
-/** Starts Prometheus, which ends with the file's tests. @param target the host and the port that it scrapes */
+/** Starts Prometheus, which ends after the tests of the file. @param target the host and the port to scrape */
 export async function startPrometheus(target: string) {
   const directory = createDirectory()
   const port = await freePort()
   const address = `127.0.0.1:${port}`
-  // Minutes and hours become six seconds, and an alert fires at once.
+  // Ranges of minutes and hours become six seconds, and alerts fire without waiting for `for`.
   const rules = readFileSync(alertsFile, 'utf8')
     .replaceAll(/\[\d+[mh](:\d+m)?\]/g, (_, step) => (step ? '[6s:1s]' : '[6s]'))
     .replaceAll(/^ +for: .*\n/gm, '')
@@ -70,7 +79,7 @@ scrape_configs: [{ job_name: voucher-gateway, static_configs: [{ targets: ['${ta
   await until('Prometheus is ready', async () => (await fetch(`http://${address}/-/ready`)).ok, 30_000)
 
   return {
-    /** Returns whether an expression has had a value since the start. */
+    /** Returns true when an expression has had a value since the start of Prometheus. */
     async hasGiven(query: string): Promise<boolean> {
       const range = { start: String(startedAt), end: String(Date.now() / 1000 + 1), step: '1' }
       return (await ask(Matrix, 'query_range', { query, ...range })).result.length > 0
@@ -80,7 +89,7 @@ scrape_configs: [{ job_name: voucher-gateway, static_configs: [{ targets: ['${ta
       const { groups } = await ask(Rules, 'rules')
       return groups.flatMap(group => group.rules.map(({ query }) => query))
     },
-    /** Returns the names of the alerts that fire, with the code or the instance that they name. */
+    /** Returns the names of the firing alerts, each with the `code` label of the alert if it has one. */
     async firing(): Promise<string[]> {
       const { alerts } = await ask(Alerts, 'alerts')
       return alerts.map(({ labels: { alertname, code = '' } }) => `${alertname} ${code}`.trim())

@@ -1,4 +1,7 @@
-/** The reverse proxies of deploy/ before the service: what callers get, and whose address the service sees. */
+/**
+ * Tests the example reverse proxies of deploy/ in front of the service: the answers to callers, and the address of a
+ * caller that the service sees.
+ */
 import { readFileSync } from 'node:fs'
 import { Agent, type RequestOptions, request } from 'node:https'
 import { gunzipSync } from 'node:zlib'
@@ -26,12 +29,12 @@ const service = await serve({
 
 const list = `/api/external/v1/tenants/${tenantId}/sales/purchased-vouchers`
 
-/** The address from which callers connect; the proxy connects to the service from 127.0.0.1. */
+/** The address from which callers connect to the proxy. The proxy connects to the service from 127.0.0.1. */
 const caller = '127.0.0.2'
 const agent = new Agent({ keepAlive: true, ca: readFileSync(certificate), servername: 'localhost' })
 afterAll(() => agent.destroy())
 
-/** Sends a request to a proxy. @param body JSON */
+/** Sends a request to a proxy. @param body the JSON text to send */
 function ask(port: number, path: string, options: RequestOptions = {}, body?: string) {
   const headers = {
     ...{ host: 'localhost', accept: 'application/json', authorization: `Bearer ${secret}` },
@@ -53,7 +56,7 @@ function ask(port: number, path: string, options: RequestOptions = {}, body?: st
   })
 }
 
-/** Returns the address that the service has logged for a request. */
+/** Returns the caller's address in the log line of a request. */
 const loggedAddress = (requestId: unknown) =>
   until('the request has a line', () => {
     const line = service
@@ -67,20 +70,20 @@ const kinds: ProxyKind[] = ['nginx', 'haproxy', 'caddy']
 
 describe.each(kinds)('%s', async kind => {
   const { http, https } = await startReverseProxy(kind, ports)
-  test('passes v1 on, with the address of the caller alone, while an instance is down', async () => {
+  test('forwards v1 with only the real address of the caller, while an instance is down', async () => {
     for (const headers of [{}, { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-host': 'evil.example' }]) {
       const answer = await ask(https, list, { headers })
       expect(answer.status).toBe(200)
       expect(JSON.parse(answer.body.toString()).data).toHaveLength(50)
       expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
       expect(await loggedAddress(answer.headers['x-request-id'])).toBe(caller)
-      // The address that the pages show: only the proxy says what it is.
+      // The pages show the public address, which the service knows only from the proxy.
       const page = await ask(https, '/docs/quick-start', { headers: { ...headers, accept: 'text/html' } })
       expect(page.body.toString()).toContain('VOUCHER_GATEWAY_URL=https://localhost')
     }
   })
 
-  test('passes an export on, compressed, to its last line', async () => {
+  test('forwards a compressed export up to its last line', async () => {
     const headers = { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' }
     const answer = await ask(https, `/api/external/export/v1/tenants/${tenantId}/purchased-vouchers`, { headers })
     expect([answer.status, answer.headers['content-encoding']]).toEqual([200, 'gzip'])
@@ -89,7 +92,7 @@ describe.each(kinds)('%s', async kind => {
     expect(lines.at(-1)).toContain('"count":50')
   })
 
-  test('passes GraphQL on, and keeps the connection', async () => {
+  test('forwards GraphQL, and keeps the connection open', async () => {
     const document = `{ tenant(id: ${tenantId}) { purchasedVouchers(first: 1) { nodes { id } } } }`
     const query = JSON.stringify({ query: document })
     const answers = []
@@ -99,7 +102,7 @@ describe.each(kinds)('%s', async kind => {
     expect(answers[1]?.reused).toBe(true)
   })
 
-  test('passes on the 413 of the service for a long body, and answers a far longer body with 413 too', async () => {
+  test('forwards the 413 of the service for a long body, and answers a much longer body with 413 itself', async () => {
     const refused = await ask(https, '/graphql', { method: 'POST' }, JSON.stringify({ query: ' '.repeat(200_000) }))
     expect(refused.status).toBe(413)
     expect(JSON.parse(refused.body.toString()).errors[0].message).toBe('The request body is too large.')
@@ -108,14 +111,14 @@ describe.each(kinds)('%s', async kind => {
     expect(longer.headers).toMatchObject({ 'cache-control': 'private, no-store', 'x-request-id': expect.any(String) })
   })
 
-  test('leads callers without TLS to https', async () => {
+  test('redirects callers without TLS to https', async () => {
     const answer = await fetch(`http://127.0.0.1:${http}/docs?q=1`, { redirect: 'manual' })
     expect(answer.status).toBe(308)
     expect(answer.headers.get('location')).toMatch(/^https:\/\/127\.0\.0\.1(:\d+)?\/docs\?q=1$/)
   })
 })
 
-test('an event stream comes through without a delay, and outlives the timeouts of each proxy', async () => {
+test('each proxy forwards an event stream without a delay, and does not end the stream by a timeout', async () => {
   const open = async (kind: ProxyKind) => {
     const { https } = await startReverseProxy(kind, ports)
     const types = { accept: 'text/event-stream', 'content-type': 'application/json' }

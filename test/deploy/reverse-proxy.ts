@@ -1,4 +1,4 @@
-/** nginx, HAProxy and Caddy with the examples of deploy/, before an instance of the service. */
+/** Starts nginx, HAProxy or Caddy with the example of deploy/, in front of an instance of the service. */
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,23 +7,23 @@ import { createDirectory } from '../support/directory.ts'
 import { canConnect, freePort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 
-/** A key with a certificate for `localhost`, which callers of a proxy trust. */
+/** The file with a key and a certificate for `localhost`, which callers of a proxy trust. */
 export const certificate = join(import.meta.dirname, '../support/localhost.pem')
 
-/** The ports of the proxy and of the instance, and a directory for the proxy's own files. */
+/** The ports of the proxy and of the instance, and a directory for the files of the proxy. */
 type Places = Record<'http' | 'https' | 'service' | 'health', number> & { directory: string }
 
 type Replacement = readonly [example: string | RegExp, test: string]
 
 interface Example {
   file: string
-  /** Returns what a test needs in the place of addresses, ports and files of the example. */
+  /** Returns replacements for the addresses, ports and files of the example. */
   replacements(places: Places): Replacement[]
-  /** Returns the command that runs it in the foreground. */
+  /** Returns the command that runs the proxy in the foreground. */
   command(file: string, places: Places): string[]
 }
 
-/** The second instance is down: the service listens only at 127.0.0.1. */
+/** Replaces the addresses of the two instances. Nothing listens at the second address, so that instance is down. */
 const instances = ({ service }: Places): Replacement[] => [
   ['10.0.0.1:8080', `127.0.0.1:${service}`],
   ['10.0.0.2:8080', `127.0.0.3:${service}`],
@@ -60,7 +60,7 @@ const examples: Record<'nginx' | 'haproxy' | 'caddy', Example> = {
     replacements: places => [
       ...instances(places),
       [/^\{\n/m, `{\n\tadmin off\n\thttp_port ${places.http}\n\thttps_port ${places.https}\n`],
-      // Caddy gets a certificate by itself for a name that can be reached.
+      // The example has no certificate, because Caddy gets one for a public name. A test needs its own certificate.
       ['gateway.example.com {\n', `localhost {\n\ttls ${certificate} ${certificate}\n`],
       ['health_port 8081', `health_port ${places.health}`],
     ],
@@ -71,9 +71,9 @@ const examples: Record<'nginx' | 'haproxy' | 'caddy', Example> = {
 export type ProxyKind = keyof typeof examples
 
 /**
- * Starts a proxy before two instances, of which one does not run. It ends after the file's tests.
+ * Starts a proxy in front of two instances, of which one does not run. The proxy ends after the tests of the file.
  *
- * @returns its ports
+ * @returns the ports of the proxy
  */
 export async function startReverseProxy(kind: ProxyKind, instance: { service: number; health: number }) {
   const [http, https] = [await freePort(), await freePort()]

