@@ -12,7 +12,7 @@ for (let n = 0; n < 3; n++) await build.tenant({ parent_id: tenantId, type: n ==
 const { secret, id: tokenId } = await build.token([whole(tenantId)])
 const other = await build.tenant()
 
-/** Small, so that there are several. */
+/** The number of records in a chunk. The number is small, so that an export has several chunks. */
 const chunkSize = 500
 setChunkSize(chunkSize)
 const productIds: number[] = []
@@ -24,7 +24,7 @@ for (let n = 0; n < 120; n++) {
 }
 await build.category(tenantId, productIds.slice(0, 60), { title: 'Für\u2029"zwei"', sort_order: 2 })
 await build.category(tenantId, productIds.slice(30, 90), { sort_order: 1 })
-// These are more records than a chunk has.
+// The tenant gets more vouchers than a chunk contains.
 await platform`
   insert into purchased_voucher (tenant_id, reference, initial_balance, currency, void, product_title, date_valid_end,
                                  void_reason)
@@ -47,13 +47,13 @@ const ofTenant = paths.slice(1)
 
 const escapeLineEnd = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Returns the records of the first pages of v1, as their bytes, with line ends escaped. */
+/** Returns the JSON text of each record in the first five pages of v1, with line ends escaped. */
 async function linesOfV1(path: string): Promise<string[]> {
   const lines: string[] = []
   for (let cursor: string | null = '', pages = 0; cursor !== null && pages < 5; pages++) {
     const { body, text } = await client.rest(secret, `${path}?cursor=${cursor}`)
     cursor = body.next_cursor
-    // In the data of the test, this text occurs only between records.
+    // In the data of this test, the separator below occurs only between records.
     const data = text.slice('{"data":['.length, text.lastIndexOf('],"next_cursor"'))
     lines.push(
       ...data
@@ -65,7 +65,7 @@ async function linesOfV1(path: string): Promise<string[]> {
 }
 
 describe.each(lists)('$path', ({ path, of, total }) => {
-  test('has the bytes of v1, each record in one line for every reader, in its order, between the server time and the end', async () => {
+  test('has the records of v1 in the same order, one per line, between the line with the server time and the last line', async () => {
     const { headers, text, recordLines, serverTime, cursorPlaces } = await exportList(client, secret, path)
     expect(headers).toMatchObject({ 'content-type': 'application/x-ndjson', 'cache-control': 'private, no-store' })
     expect(serverTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
@@ -78,7 +78,7 @@ describe.each(lists)('$path', ({ path, of, total }) => {
     expect(cursorPlaces.at(-1)).toBe(total)
   })
 
-  test('goes on behind a cursor, also of v1, and v1 behind one of the export', async () => {
+  test('continues after a cursor of the export or of v1, and v1 continues after a cursor of the export', async () => {
     const { pages, cursors } = await walk(client, secret, of)
     const all = await exportList(client, secret, path)
     const rest = await exportList(client, secret, `${path}?cursor=${all.cursors[0]}`)
@@ -92,12 +92,12 @@ describe.each(lists)('$path', ({ path, of, total }) => {
   })
 })
 
-test('the export of an empty list has its first and its last line', async () => {
+test('the export of an empty list has only the first line and the last line', async () => {
   const empty = await exportList(client, secret, `/tenants/${tenantId + 1}/purchased-vouchers`)
   expect(empty.text).toBe(`{"server_time":"${empty.serverTime}"}\n{"end":true,"count":0}\n`)
 })
 
-test('a record that changes after the server time of a cursor is left to updated_since', async () => {
+test('an export leaves out a record that changed after the server time of its cursor, and updated_since finds the record', async () => {
   const path = `/tenants/${tenantId}/purchased-vouchers`
   const whole = await exportList(client, secret, path)
   const last = whole.records.at(-1)
@@ -108,7 +108,7 @@ test('a record that changes after the server time of a cursor is left to updated
   expect((await client.rest(secret, list)).body.data).toMatchObject([{ id: last.id }])
 })
 
-test('an export of signups is in the audit, and in the counts of the token', async () => {
+test('an export of signups has an audit entry, and counts as an export of the token', async () => {
   const { id, secret: own } = await build.token([tenantId])
   const { exportsOf } = tokenRecordsOf(database)
   const { headers } = await exportList(client, own, `/tenants/${tenantId}/marketing-signups`)
@@ -123,26 +123,26 @@ test('an export of signups is in the audit, and in the counts of the token', asy
 const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'DELETE' = 'GET') =>
   client.ask({ method, url: exportPath + url, headers })
 
-test.each(paths)('%s refuses without a valid token, and other methods', async path => {
+test.each(paths)('%s rejects requests without a valid token, and other methods than GET', async path => {
   for (const headers of [{}, bearer('vgw_no')]) expect(flawOf(await ask(path, headers), 401)).toBeNull()
   const other = await ask(path, bearer(secret), 'DELETE')
   expect(flawOf(other, 405)).toBeNull()
   expect(other.headers.allow).toBe('GET')
 })
 
-test.each(ofTenant)('%s refuses as the list of v1 does', async path => {
+test.each(ofTenant)('%s rejects requests with the same errors as the list of v1', async path => {
   const askFor = (name: string) => ask(path.replace(String(tenantId), name), bearer(secret))
   for (const name of ['0', 'abc', '999999']) expect(flawOf(await askFor(name), 404)).toBeNull()
   expect(flawOf(await askFor(String(other)), 403)).toBeNull()
   const powerless = await build.token([tenantId], { permissions: ['redeem_vouchers'] })
   const refused = await ask(path, bearer(powerless.secret))
   expect(flawOf(refused, 403)).toBeNull()
-  // The tenant comes before the permission, and the permission before the query (R1).
+  // The service checks the tenant before the permission, and the permission before the query (R1).
   expect((await ask(path.replace(String(tenantId), '0'), bearer(powerless.secret))).status).toBe(404)
   expect((await ask(`${path}?cursor=x`, bearer(powerless.secret))).status).toBe(403)
 })
 
-test.each(paths)('%s refuses a cursor that is no cursor of its list', async path => {
+test.each(paths)('%s rejects a cursor of another list', async path => {
   const { cursors } = await exportList(client, secret, path === '/tenants' ? ofTenant[0]! : '/tenants')
   const own = (await exportList(client, secret, path)).cursors[0]!
   for (const query of [`cursor=${cursors[0]}`, `cursor=${own}A`, `cursor=${own}&cursor=${own}`, 'cursor=1']) {
@@ -153,7 +153,7 @@ test.each(paths)('%s refuses a cursor that is no cursor of its list', async path
   }
 })
 
-test('a cursor of another tenant is refused', async () => {
+test('an export rejects a cursor of another tenant', async () => {
   const [path = ''] = ofTenant
   const both = await build.token([tenantId, other])
   const { cursors } = await exportList(client, both.secret, path)
@@ -161,7 +161,7 @@ test('a cursor of another tenant is refused', async () => {
   expect(faultyFields(refused)).toEqual(['cursor'])
 })
 
-test('Accept must allow newline-delimited JSON, or JSON', async () => {
+test('an export is rejected unless Accept allows newline-delimited JSON or JSON', async () => {
   const send = (accept: string) => ask('/tenants', { ...bearer(secret), accept })
   for (const accept of ['', '*/*', 'application/*', 'Application/X-NDJSON; q=0.5, text/html', 'application/json']) {
     expect((await send(accept)).status, accept).toBe(200)
@@ -171,14 +171,14 @@ test('Accept must allow newline-delimited JSON, or JSON', async () => {
   }
 })
 
-test('unknown paths are 404, behind the check of the token', async () => {
+test('an unknown path gives 401 without a valid token, and 404 with a valid token', async () => {
   for (const path of ['', '/', `/tenants/${tenantId}`, `/tenants/${tenantId}/vouchers`]) {
     expect(flawOf(await ask(path), 401)).toBeNull()
     expect(flawOf(await ask(path, bearer(secret)), 404)).toBeNull()
   }
 })
 
-test('a start counts against the rate of v1, which has its headers', async () => {
+test('the start of an export counts against the rate of v1, and its answer has the headers of the rate', async () => {
   const limited = await build.token([tenantId], { rateLimit: 2 })
   const first = await ask('/tenants', bearer(limited.secret))
   expect(first.headers).toMatchObject({ 'ratelimit-limit': '2', 'ratelimit-remaining': '1' })
@@ -188,7 +188,7 @@ test('a start counts against the rate of v1, which has its headers', async () =>
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
 })
 
-test('exports are counted as requests of the token', async () => {
+test('each export counts as a request of its token', async () => {
   await client.app.close()
   const counted = await pool`
     select distinct operation from gateway.request_count where token_id = ${tokenId} and operation like 'Export%' order by 1`

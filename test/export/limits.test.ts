@@ -10,19 +10,19 @@ const settings = { EXPORTS_PER_HOUR: '3' }
 const { build, client, database, platform, pool } = await startService(settings)
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
-// With the usual chunks, a reader that stops has the service read the whole list.
+// The chunks are small, because with usual chunks the service would read the whole list for a reader that has stopped.
 setChunkSize(200)
-// More bytes than the kernel buffers for a connection.
+// The list has more bytes than the kernel buffers for a connection.
 await platform`
   insert into purchased_voucher (tenant_id, reference, product_title)
   select ${tenantId}, 'R-' || n, repeat('title ', 1600) from generate_series(1, 2000) n`
 const clients = [client, await createApp(database, settings)] as const
 const origin = await clients[0].app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret
-/** Starts a short export. @returns its status */
+/** Exports the short list of tenants. @returns the status of the answer */
 const start = async (secret: string, client = clients[0]) => (await exportList(client, secret, '/tenants')).status
 
-test('a token has one export at a time over all instances; the next one begins as soon as it has ended', async () => {
+test('a token can run one export at a time over all instances, and the next export can start as soon as the first has ended', async () => {
   const secret = await newSecret()
   const open = await openExport(origin, secret, path)
   open.body.pause()
@@ -34,7 +34,7 @@ test('a token has one export at a time over all instances; the next one begins a
   expect(await start(await newSecret())).toBe(200)
   open.body.resume()
   expect(await open.ended).toBe('whole')
-  // Refused starts were not counted: two are left.
+  // Rejected starts do not count, so two of three starts are left.
   for (const client of clients) expect(await start(secret, client)).toBe(200)
 })
 
@@ -48,7 +48,7 @@ test('a token can export again when the lease of a killed instance has expired',
   expect(await start(secret)).toBe(200)
 })
 
-test('a token may start a limited number of exports in an hour, over all instances and lists', async () => {
+test('a token may start a limited number of exports per hour, counted over all instances and lists', async () => {
   const secret = await newSecret()
   for (const client of clients) expect(await start(secret, client)).toBe(200)
   expect((await exportList(client, secret, `/tenants/${tenantId}/catalog-vouchers`)).status).toBe(200)
@@ -59,12 +59,12 @@ test('a token may start a limited number of exports in an hour, over all instanc
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3_500)
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(3_600)
   }
-  // v1 goes on, and so do other tokens.
+  // Requests to v1 and exports of other tokens still succeed.
   expect((await client.rest(secret, '/tenants')).status).toBe(200)
   expect(await start(await newSecret())).toBe(200)
 })
 
-test('a start that fails does not keep its token from the next one', async () => {
+test('after a failed start, the token can start the next export at once', async () => {
   const secret = await newSecret()
   await platform.unsafe(`
     create function refuse_start() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
@@ -75,7 +75,7 @@ test('a start that fails does not keep its token from the next one', async () =>
   expect([failed, await start(secret)]).toEqual([500, 200])
 })
 
-test('a request that is refused for another reason starts nothing', async () => {
+test('a request that is rejected for another reason does not count as a start', async () => {
   const secret = await newSecret()
   const ask = (url: string, headers = {}) =>
     clients[0].ask({ method: 'GET', url: exportPath + url, headers: { ...bearer(secret), ...headers } })
@@ -87,7 +87,7 @@ test('a request that is refused for another reason starts nothing', async () => 
   expect(await start(secret)).toBe(200)
 })
 
-test('an export behind another on its connection does not begin, and none is left when the connection ends', async () => {
+test('of two exports on one connection only the first starts, and both end with the connection', async () => {
   const tokens = [await build.token([tenantId]), await build.token([tenantId])]
   const keys = tokens.map(({ id }) => `export stream ${id}`)
   const held = async () => (await pool`select from gateway.rate_window where key in ${pool(keys)}`).length
@@ -100,7 +100,7 @@ test('an export behind another on its connection does not begin, and none is lef
   await expect.poll(held).toBe(0)
 })
 
-test('readers that read nothing do not block other exports, even when there are more of them than places', async () => {
+test('readers that stop do not block other exports, even when they are more than the concurrent reads', async () => {
   const short = await build.tenant()
   await build.voucher(short)
   const opened: OpenExport[] = []
@@ -121,7 +121,7 @@ test('readers that read nothing do not block other exports, even when there are 
   expect(readLines(first?.text() ?? '').count).toBe(2000)
 })
 
-test('a lease that was released is not taken again by a late renewal', async () => {
+test('a late renewal does not take a released lease again', async () => {
   const limits = createExportLimits(pool, 10)
   const lease = await limits.start(1)
   const renewal = lease.renew()

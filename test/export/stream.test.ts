@@ -20,7 +20,9 @@ import { arrivedAt, exportList, openExport, readLines, setChunkSize } from './su
 const { build, client, database, pool, platform } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
-/** Records of 24 kB that do not compress well, in small chunks: more than the kernel keeps for a connection. */
+/**
+ * The number of records. Each has 24 kB that do not compress well, so the export is larger than the kernel's buffers.
+ */
 const total = 700
 const chunkSize = 400
 setChunkSize(chunkSize)
@@ -28,7 +30,7 @@ await platform`
   insert into purchased_voucher (tenant_id, reference, parent_product_title)
   select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
   from generate_series(1, ${total}::integer) n`
-/** A service whose answers are not checked, because checking them takes memory, which these tests measure. */
+/** The service of these tests does not check its answers, because the check uses memory, which the tests measure. */
 const settings = { LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }
 const app = await buildServer({ config: readConfig(settings), pool })
 afterAll(() => app.close())
@@ -38,7 +40,7 @@ const newSecret = async () => (await build.token([tenantId])).secret
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-/** Opens an export that has begun to send its records, and that is not read any further. */
+/** Opens an export, reads until its first record arrives, and then stops reading. */
 async function openStalled(secret: string, headers: Record<string, string> = {}, of = path) {
   const open = await openExport(origin, secret, of, headers)
   while (!open.text().includes('"id"')) await pause(5)
@@ -46,12 +48,12 @@ async function openStalled(secret: string, headers: Record<string, string> = {},
   return open
 }
 
-/** The statements under way, without the statements of background jobs. */
+/** Reads the statements of exports that the server is running. */
 const busy = () => platform<{ query: string }[]>`
   select query from pg_stat_activity
   where datname = current_database() and state <> 'idle' and query like '%chunk%' and pid <> pg_backend_pid()`
 
-test('a reader that stops holds no connection and no records, and gets each record once when it goes on', async () => {
+test('a reader that stops uses no database connection and little memory, and gets each record once when it continues', async () => {
   collect()
   const before = process.memoryUsage().arrayBuffers
   const open = await openStalled(await newSecret())
@@ -60,7 +62,7 @@ test('a reader that stops holds no connection and no records, and gets each reco
     collect()
     return process.memoryUsage().arrayBuffers - before < 8e6
   })
-  // An export has no deadline, as other requests have.
+  // Unlike other requests, an export has no deadline.
   await pause(requestDeadlines.answer + 1_200)
   open.body.resume()
   expect(await open.ended).toBe('whole')
@@ -70,7 +72,9 @@ test('a reader that stops holds no connection and no records, and gets each reco
 })
 
 const codings = [{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }]
-test.each(codings)('a fault breaks the response off, and it goes on behind the last cursor, with %j', async headers => {
+test.each(
+  codings,
+)('a fault interrupts the response, and the export can continue after its last cursor, with %j', async headers => {
   const secret = await newSecret()
   const open = await openStalled(secret, headers)
   expect(open.headers['content-encoding']).toBe(headers['accept-encoding'])
@@ -87,15 +91,15 @@ test.each(codings)('a fault breaks the response off, and it goes on behind the l
     const answer = await exportList(client, secret, `${path}${cursor ? `?cursor=${cursor}` : ''}`)
     return answer.status === 429 ? null : answer
   }
-  // By itself the lease would end after 10 s.
+  // The time limit is 8 s, because an unreleased lease would expire after 10 s.
   const rest = await until('the lease is released', resume, 8_000)
   const found = [...(cursor ? known : []), ...rest.records].map(({ id }) => id)
   expect(new Set(found).size).toBe(total)
 })
 
-// Once more when it fails: a machine that is busy elsewhere delays it too.
-test('a revoked token breaks exports off within a second, and slow readers get no more', { retry: 1 }, async () => {
-  // The token is checked at intervals. Exports that began at different times are at different places in them.
+// The test is retried once, because a busy machine can delay the end of the exports.
+test('exports of a revoked token end within a second, and slow readers get no more data', { retry: 1 }, async () => {
+  // The service checks the token at intervals, so the exports start at different times within an interval.
   const exports = []
   for (const coding of ['identity', 'gzip', 'br']) {
     await pause(450)
@@ -103,7 +107,7 @@ test('a revoked token breaks exports off within a second, and slow readers get n
     const connected = once(app.server, 'connection')
     const open = await openStalled(secret, { 'accept-encoding': coding })
     const [socket] = await connected
-    // Node does not notify a paused reader, so the test watches the service's end of the connection.
+    // Node does not notify a paused reader, so the test watches the socket of the service.
     exports.push({ id, open, closed: once(socket, 'close').then(() => performance.now()) })
   }
   const arrived = await Promise.all(exports.map(({ open }) => arrivedAt(open.response.socket)))
@@ -121,7 +125,7 @@ test('a revoked token breaks exports off within a second, and slow readers get n
   }
 })
 
-test('a revoked token ends an export that waits for the database, and HTTP/1.0 gets a reset', async () => {
+test('an export that waits for the database ends when its token is revoked, and an HTTP/1.0 connection is reset', async () => {
   const { id, secret } = await build.token([tenantId])
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname)
@@ -146,7 +150,7 @@ await platform`
   select ${tenantId}, true, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
   from generate_series(1, 600) n`
 
-test('personal data is sent when the audit has it, and not before', async () => {
+test('an export sends personal data only after the audit has an entry', async () => {
   const { id, secret } = await build.token([tenantId])
   const open = await openStalled(secret, {}, signups)
   const { exportsOf } = tokenRecordsOf(database)
@@ -158,7 +162,7 @@ test('personal data is sent when the audit has it, and not before', async () => 
   expect((await listExports(pool, id, 2)).map(({ records }) => records)).toEqual([600])
 })
 
-test('personal data is not sent when the audit cannot be written', async () => {
+test('an export sends no personal data when the audit cannot be written', async () => {
   const secret = await newSecret()
   await platform`alter table gateway.audit_entry rename column detail to renamed`
   const open = await openExport(origin, secret, signups)
@@ -168,7 +172,7 @@ test('personal data is not sent when the audit cannot be written', async () => {
   expect(readLines(open.text()).records).toEqual([])
 })
 
-test('a service that stops breaks its exports off behind a chunk', async () => {
+test('a service that stops ends its exports after a complete chunk', async () => {
   const stopping = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
   const from = await stopping.app.listen({ port: 0, host: '127.0.0.1' })
   const secret = await newSecret()
@@ -184,7 +188,7 @@ test('a service that stops breaks its exports off behind a chunk', async () => {
   expect(rest.count).toBe(total - records.length)
 })
 
-test('a service that stops starts no export', async () => {
+test('a service that is stopping starts no new export', async () => {
   const stopping = await createApp(database)
   await stopping.app.listen({ port: 0, host: '127.0.0.1' })
   const drained = stopping.app.drain(300)
@@ -194,7 +198,7 @@ test('a service that stops starts no export', async () => {
   await drained
 })
 
-test('a service that stops does not wait for readers that have stopped, and sends them nothing more', async () => {
+test('a service that is stopping does not wait for readers that have stopped, and sends no more data to these readers', async () => {
   const closing = await createApp(database)
   const from = await closing.app.listen({ port: 0, host: '127.0.0.1' })
   const open = await openExport(from, await newSecret(), path)

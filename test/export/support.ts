@@ -12,7 +12,10 @@ import { lineEnd } from '../support/line-end.ts'
 
 export const exportPath = '/api/external/export/v1'
 
-/** Makes the chunks of all exports smaller until the file's tests have ended, because test files share modules. */
+/**
+ * Sets the number of records per chunk for all exports, and restores it after the tests of the file, because test files
+ * share modules.
+ */
 export function setChunkSize(chunkSize: number): void {
   for (const each of bulkExports) {
     const { chunkSize: former } = each
@@ -23,21 +26,20 @@ export function setChunkSize(chunkSize: number): void {
   }
 }
 
-/** The lines of an export. */
 interface Lines {
   serverTime: string
   // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of the records
   records: any[]
-  /** The lines of the records, as they were sent. */
+  /** The lines of the records, unchanged. */
   recordLines: string[]
   cursors: string[]
-  /** The number of records before each cursor. A reader that is slow gets more cursors than there are chunks. */
+  /** For each cursor, the number of records in front of it. A slow reader gets more cursors than there are chunks. */
   cursorPlaces: number[]
-  /** The count in the last line; null when that line is missing. */
+  /** The number of records that the last line states; null without the last line. */
   count: number | null
 }
 
-/** Sorts the lines of an export. A last line without its line feed is incomplete, and dropped. */
+/** Parses the lines of an export by their type. Drops an incomplete line at the end, which has no line feed. */
 export function readLines(text: string): Lines {
   const read: Lines = { serverTime: '', records: [], recordLines: [], cursors: [], cursorPlaces: [], count: null }
   for (const line of text.split(lineEnd).slice(0, -1)) {
@@ -55,19 +57,19 @@ export function readLines(text: string): Lines {
   return read
 }
 
-/** Exports a list. The path is relative to the path of the exports, for example `/tenants`. */
+/** Exports a list. @param path relative to `exportPath`, such as `/tenants` */
 export async function exportList({ ask }: Client, secret: string, path: string): Promise<Answer & Lines> {
   const answer = await ask({ method: 'GET', url: exportPath + path, headers: { authorization: `Bearer ${secret}` } })
   return { ...answer, ...readLines(answer.status === 200 ? answer.text : '') }
 }
 
-/** A response that arrives piece by piece. */
+/** A response whose parts are still arriving. */
 export type OpenExport = Awaited<ReturnType<typeof openExport>>
 
 const decoders = { gzip: createGunzip, br: createBrotliDecompress }
 const isCoding = (name: string): name is keyof typeof decoders => name in decoders
 
-/** Requests an export over a connection of its own. */
+/** Requests an export on a new connection. */
 export async function openExport(origin: string, secret: string, path: string, headers: Record<string, string> = {}) {
   const url = origin + exportPath + path
   const request = get(url, { agent: false, headers: { authorization: `Bearer ${secret}`, ...headers } })
@@ -83,18 +85,20 @@ export async function openExport(origin: string, secret: string, path: string, h
   })
   return {
     ...{ status: response.statusCode ?? 0, headers: response.headers, response },
-    /** The decompressed response; paused, it stops the reader. */
+    /** The decompressed response. `pause()` makes the reader stop. */
     body,
-    /** Returns the received data, decompressed. */
+    /** Returns all received data as decompressed text. */
     text: () => Buffer.concat(chunks).toString(),
-    /** The end of the response: whole, or broken off. */
+    /** Resolves when the response ends: `whole` if it is complete, and else `broken`. */
     ended,
   }
 }
 
 /**
- * Waits until a connection is full. @returns how many bytes have arrived at this end, also bytes that the kernel keeps for
- * a reader that has stopped; outside Linux that is not known
+ * Waits until the buffers of a connection are full.
+ *
+ * @returns the number of bytes that have arrived at this end, with the bytes in the kernel's buffer; infinity outside
+ *   Linux, where the number is not known
  */
 export async function arrivedAt(socket: Socket): Promise<number> {
   if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
