@@ -1,4 +1,7 @@
-/** The samples of webhooks: a receiver in each language, and the sample for curl, which signs a request as the service does. */
+/**
+ * Tests the samples of webhooks: a receiver in each language, and the sample for curl, which signs a request like the
+ * service.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
@@ -30,7 +33,7 @@ const { database, build, client } = await startService()
 const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
 const tenant = await build.tenant()
 const { secret: token } = await build.token([tenant])
-// More than a page.
+// The list has more vouchers than one page.
 await database.platform`
   insert into purchased_voucher (id, tenant_id, reference, initial_balance, current_balance, currency)
   select n, ${tenant}, 'REF-' || n, 25, 25, 'GBP' from generate_series(1, 60) n`
@@ -40,7 +43,7 @@ const [former, secret] = ['b', 'a'].map(letter => `whsec_${Buffer.from(letter.re
 const address = `${origin}/api/external/v1/tenants/${tenant}/sales/purchased-vouchers`
 const environment = { VOUCHER_GATEWAY_URL: origin, VOUCHER_GATEWAY_TOKEN: token }
 
-/** Returns an event whose window has the present records of the list. */
+/** Returns an event for changes from `since` up to the newest change of the list. */
 async function eventSince(since: string | null) {
   const [row] = await database.platform<{ now: string }[]>`
     select to_char(max(updated_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now from gateway.voucher`
@@ -54,7 +57,7 @@ const touch = async (id: number) => {
   await projected(database.pool)
 }
 
-/** Starts a receiver in a directory. @returns its address, the ids that it has printed, and what ends it */
+/** Starts a receiver in a directory. @returns its address, the ids that it has printed, and a function that stops it */
 async function start(language: string, directory: string) {
   const port = await freePort()
   const env = { ...process.env, ...environment, WEBHOOK_SECRET: `${former} ${secret}`, PORT: String(port) }
@@ -78,9 +81,9 @@ async function start(language: string, directory: string) {
 
 const seconds = () => Math.floor(Date.now() / 1000)
 
-/** Sends a webhook. @returns the status of the answer */
+/** Sends a signed event to a receiver. @returns the status of the answer */
 async function send(url: string, body: string, { by = secret!, time = seconds(), signed = body } = {}) {
-  // A repeated event has the same id.
+  // The id is a hash of the body, so a repeated event has the same id.
   const id = `msg_${createHash('sha256').update(body).digest('hex')}`
   const signature = `v1a,AAAA ${new Webhook(by).sign(id, new Date(time * 1000), signed)}`
   const headers = { 'webhook-id': id, 'webhook-timestamp': String(time), 'webhook-signature': signature }
@@ -96,7 +99,7 @@ test.each(Object.keys(languages))('the receiver in %s reads what changed, and al
   const forged = [{ by: `whsec_${'c'.repeat(43)}=` }, { signed: `${first} ` }, { time: now - 400 }, { time: now + 400 }]
   for (const bad of forged) expect(await send(url, first, bad), JSON.stringify(bad)).toBe(400)
   expect((await fetch(url, { method: 'POST', body: first })).status).toBe(400)
-  // The sample for curl tries out a receiver, with a test and with an event.
+  // The sample for curl sends a test event without an argument, or the event in its argument.
   for (const body of [[], [first]]) {
     const env = { ...process.env, WEBHOOK_SECRET: secret, RECEIVER_URL: url }
     expect((await promisify(execFile)('bash', [file('sh'), ...body], { env })).stdout).toBe('204\n')
@@ -106,7 +109,7 @@ test.each(Object.keys(languages))('the receiver in %s reads what changed, and al
   const second = JSON.stringify(await eventSince(JSON.parse(first).server_time))
   for (const body of [first, second, second]) expect(await send(url, body, { by: former! })).toBe(204)
   await seen('a change', () => ids.slice(60).includes(7))
-  // The bound is inclusive: the record before can come again.
+  // `updated_since` includes its bound, so the receiver may read the record at the bound twice.
   expect(ids.length).toBeLessThan(64)
   const before = ids.length
   expect(await send(url, JSON.stringify(await eventSince(null)))).toBe(204)
@@ -118,7 +121,8 @@ test.each(Object.keys(languages))('the receiver in %s reads what changed, and al
   stop()
   await touch(8)
   const again = await start(language, directory)
-  // The receiver in PHP stores events before it answers; the others read their lists when they start.
+  // The receiver in PHP stores events before it answers, so it needs a new event. The other receivers read their lists
+  // at the start.
   if (language === 'PHP') await send(again.url, JSON.stringify(await eventSince(JSON.parse(second).server_time)))
   await seen('a change while the receiver was away', () => again.ids.includes(8))
   expect(again.ids.length).toBeLessThan(4)

@@ -28,7 +28,7 @@ test.each(guidePaths)('%s is a page that loads only its own files', async path =
   expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/assets\/(guides|site|copy|search)\.js")/)
 })
 
-test('an address with a slash at its end leads to the page', async () => {
+test('an address with a slash at its end redirects to the page', async () => {
   for (const path of paths) {
     const { status, headers } = await get(`${path}/`)
     expect([status, headers.location]).toEqual([308, path])
@@ -52,8 +52,8 @@ test('the script of the dashboard evaluates no text', async () => {
   expect(text).not.toMatch(/\beval\(|new Function/)
 })
 
-test('all links and anchors of the pages lead somewhere, and the anchors of a page differ', async () => {
-  // GraphiQL has tests of its own.
+test('each link and each anchor in the pages has a target, and all anchors of a page differ', async () => {
+  // GraphiQL is left out, because other tests check its page.
   const pages = new Map<string, string>()
   for (const path of ['/', ...paths]) pages.set(path, (await get(path, { accept: 'text/html' }, plain)).text)
   const links = [...pages].flatMap(([page, text]) =>
@@ -75,7 +75,7 @@ test('all links and anchors of the pages lead somewhere, and the anchors of a pa
   }
 })
 
-test('each guide has the title of the list, and the guide of errors has each message once', () => {
+test('each guide has its title in the list of guides, and the guide of errors contains each message once', () => {
   for (const guide of guides) expect(readGuide(guide).split('\n', 1)[0]).toBe(`# ${guide.title}`)
   expect(documentedMessages.length).toBeGreaterThan(40)
   expect(documentedMessages).toEqual([...new Set(documentedMessages)])
@@ -101,14 +101,14 @@ test.each([
   expect((await find(query)).links[0]).toBe(`/docs/${section}`)
 })
 
-test('the search finds sections with all words of a query, and nothing else', async () => {
+test('the search finds only sections that contain all words of the query', async () => {
   expect((await find('updated_since')).links.length).toBeGreaterThan(2)
   expect((await find('a voucher that is xylophone')).links).toEqual([])
   expect((await find('<i>"x"</i>')).main).toContain('&lt;i>&quot;x&quot;&lt;/i>')
   for (const empty of ['', '  ', '%', 'ſ'.repeat(3_000)]) expect((await find(empty)).links, empty).toEqual([])
 })
 
-test('each page has a description of its own, or of the service', async () => {
+test('each page has its own description, or the description of the service', async () => {
   const describedBy = async (path: string) =>
     /<meta name="description" content="([^"]{30,250})"/.exec((await get(path, { accept: 'text/html' })).text)?.[1]
   for (const path of ['/', '/docs', '/docs/reference', '/dashboard', '/graphiql'])
@@ -116,7 +116,7 @@ test('each page has a description of its own, or of the service', async () => {
   for (const { slug, summary } of guides) expect(await describedBy(`/docs/${slug}`)).toBe(summary)
 })
 
-test('the downloads are the files of the build, and what their checksums say', async () => {
+test('the downloads are the files of the build, and their checksums are correct', async () => {
   const { text } = await get('/docs/downloads')
   const files = [...text.matchAll(/([0-9a-f]{64}) {2}([\w.-]+)/g)]
   expect(files.map(([, , name]) => name)).toEqual([
@@ -147,7 +147,7 @@ test('the samples show the address of the service: PUBLIC_URL, or else the host 
   expect((await proxied.ask({ method: 'GET', url: '/docs/quick-start', headers })).text).not.toContain('"><b>')
 })
 
-test('an unknown guide is an unknown path, and GraphiQL is linked where it is on', async () => {
+test('an unknown guide gives 404, and the pages link to GraphiQL only when it is enabled', async () => {
   for (const path of ['/docs/nothing', '/docs/quick-start/x']) expect(flawOf(await get(path), 404)).toBeNull()
   expect((await get('/docs')).text).toContain('href="/graphiql"')
   const { text } = await get('/docs', {}, plain)

@@ -1,4 +1,4 @@
-/** The samples of a redemption: a platform over the plain tables in each language, and a till. */
+/** Tests the samples of a redemption: a platform on the plain tables in each language, and a till. */
 import { execFile, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const port = await freePort()
 const issuer = `http://localhost:${port}`
 const sample = 'redeeming/redeem'
 const file = (extension: string) => join(samplesFolder, `${sample}.${extension}`)
-// Debian's Python has Debian's packages.
+// Only the Python of Debian finds the packages that Debian installs.
 const languages: Record<string, (port: number) => [program: string, ...args: string[]]> = {
   TypeScript: () => [process.execPath, '--import', 'tsx', file('mts')],
   Python: () => ['/usr/bin/python3', file('py')],
@@ -35,7 +35,11 @@ await client.app.listen({ host: '127.0.0.1', port })
 const { secret } = await build.token([till])
 
 let made = 0
-/** Makes a voucher of 50. @returns its id, and a function that resolves it */
+/**
+ * Creates a voucher with a balance of 50.
+ *
+ * @returns its id and reference, and functions that resolve the voucher and read its row
+ */
 async function sell(columns: Parameters<typeof build.voucher>[1] = {}) {
   const reference = `CARD-${++made}`
   const money = { initial_balance: 50, current_balance: 50, currency: 'GBP', allow_part_redeem: true }
@@ -50,7 +54,11 @@ async function sell(columns: Parameters<typeof build.voucher>[1] = {}) {
   return { id, reference, resolve, read }
 }
 
-/** Starts the platform of a language. @returns its address, and a function that sends it a redemption */
+/**
+ * Starts the sample platform in a language.
+ *
+ * @returns its address, and a function that sends a redemption to the platform
+ */
 async function start(language: string, ISSUER = issuer) {
   const own = await freePort()
   const [program, ...args] = languages[language]!(own)
@@ -83,7 +91,7 @@ async function start(language: string, ISSUER = issuer) {
   return { url, redeem }
 }
 
-/** Signs claims as the service would, to make tokens that it does not issue. */
+/** Signs changed claims of a token like the service, to create tokens that the service would not issue. */
 const forge = (token: string, changed: object, by = key) =>
   new SignJWT({ ...decodeJwt(token), ...changed })
     .setProtectedHeader({ alg: 'ES256', kid: toSigningKey(Buffer.from(key, 'hex')).publicKey.kid })
@@ -96,7 +104,7 @@ eachLanguage('the platform in %s takes an amount once, and refuses the rest', as
   const card = await sell()
   const token = await card.resolve()
 
-  // Refused, so the token stays unused.
+  // These amounts are refused, so the token stays unused.
   for (const amount of [0, -1, 'all', 0.001, '1e3'])
     expect(await redeem(token, amount), String(amount)).toMatchObject({ status: 422 })
   expect(await redeem(token, 50.01)).toEqual({ status: 409, message: 'Less than that is left on the voucher.' })
@@ -106,7 +114,8 @@ eachLanguage('the platform in %s takes an amount once, and refuses the rest', as
   expect(await redeem(token, 12.5)).toEqual({ status: 409, message: 'The token was used before.' })
   expect(await card.read()).toEqual({ balance: 37.5, status: 'partially_redeemed' })
 
-  // Of requests at the same time, one uses the token, and the balance is enough for three.
+  // One of three concurrent requests with the same token succeeds. Then the balance is enough for three of five
+  // requests with different tokens.
   const same = await card.resolve()
   const twice = await Promise.all([1, 2, 3].map(() => redeem(same, 0.5)))
   expect(twice.map(({ status }) => status).sort()).toEqual([200, 409, 409])
@@ -119,7 +128,7 @@ eachLanguage('the platform in %s takes an amount once, and refuses the rest', as
   const other = await sell({ allow_part_redeem: false })
   const valid = await other.resolve()
   expect(await redeem(valid, 10)).toMatchObject({ status: 409, message: expect.stringContaining('as a whole') })
-  // The clock of the service may be some seconds ahead.
+  // The clock of the service may be ahead by some seconds, so a token from the near future is accepted.
   const now = Math.floor(Date.now() / 1000)
   expect(await redeem(await forge(valid, { iat: now + 5 }), 10)).toMatchObject({ status: 409 })
   const invalid = { status: 401, message: 'The token is not valid. Resolve the voucher again.' }

@@ -1,4 +1,4 @@
-/** The commands and links of the documentation: each command exists, with its options, and each link leads to a heading. */
+/** Checks the documentation. Each command must exist with its options, and each link must have a target. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
@@ -28,7 +28,7 @@ const texts = (directory: string) =>
     .map(file => join(directory, file))
 const files = [...texts('docs'), ...texts('deploy'), 'README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
 
-/** Returns the commands in a text, each as its words: those in code, up to a comment or a pipe. */
+/** Returns the commands in the code of a text, each as a list of words without its comment and pipe. */
 const commandsIn = (text: string) =>
   [...text.matchAll(/(?:(?<![\w-])voucher-gateway|npm run cli --|dist\/main\.js) ([a-z]+\b(?:[^`\n|#&;>\\]|\\\n)*)/g)]
     .map(([, words = '']) => words.replaceAll('\\\n', ' ').trim().split(/\s+/))
@@ -50,7 +50,7 @@ function problemOf([name, ...words]: readonly string[], among = commands): strin
 
 const documented = files.flatMap(file => commandsIn(readFileSync(file, 'utf8')).map(words => [file, words] as const))
 
-test('the docs name the commands', () => {
+test('the docs contain more than seven of the commands', () => {
   expect(new Set(documented.map(([, [name]]) => name)).size).toBeGreaterThan(7)
 })
 
@@ -58,7 +58,7 @@ test.each(documented)('%s: %s', (_file, words) => {
   expect(problemOf(words)).toBeUndefined()
 })
 
-/** Returns the anchors that GitHub gives to the headings of a file. */
+/** Returns the anchor of each heading in a file, as GitHub creates the anchors. */
 function anchorsOf(file: string): string[] {
   const text = readFileSync(file, 'utf8').replaceAll(/^```.*?^```$/gms, '')
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>

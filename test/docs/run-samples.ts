@@ -1,4 +1,4 @@
-// Runs the samples of the guides, each in a process and a directory of its own, as a reader would.
+// Runs the samples of the guides as a reader would, each in a separate process and directory.
 
 import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -10,12 +10,12 @@ import { createDirectory } from '../support/directory.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The samples, which have files in all languages. */
+/** The folder of the samples. Each sample has a file per language. */
 export const samplesFolder = join(root, 'docs/samples')
 
 export type Extension = (typeof sampleLanguages)[number]['extension']
 
-/** The programs that the samples need, by the package that has them. */
+/** The programs that the samples need, with the Debian package of each program. */
 const programs = { curl: 'curl', jq: 'jq', php: 'php-cli', python3: 'python3' }
 
 for (const [program, debianPackage] of Object.entries(programs)) {
@@ -41,23 +41,25 @@ const runLine = linesUnder('Install the client').find(
   line => isRun(line) && line.startsWith(nodeVersion >= 24 ? 'node ' : 'npx tsx '),
 )
 
-// A reader at a terminal answers that npx may install tsx.
+// npx asks at a terminal whether it may install tsx. The setting `yes` answers instead of a reader.
 const quiet = { npm_config_loglevel: 'error', npm_config_update_notifier: 'false', npm_config_yes: 'true' }
 const npmSettings = { ...process.env, ...quiet }
 
 /**
- * Installs the client in the folder of the samples, with the commands of the guide, and checks the types of the samples.
+ * Installs the client next to a copy of the samples, with the commands of the guide, and checks the types of the
+ * samples.
  *
- * @param origin the service that has the client among its downloads
+ * @param origin the service from which the client is downloaded
  */
 export async function installClient(origin: string): Promise<void> {
   cpSync(samplesFolder, place, { recursive: true })
   for (const line of linesUnder('Install the client').filter(line => !isRun(line))) {
     await runInPlace('bash', '-c', line.replace(originPlaceholder, origin))
   }
-  // Runs at the same time must not all install it.
+  // tsx is installed before the samples run, because concurrent runs would each install it.
   if (runLine?.startsWith('npx')) await runInPlace('bash', '-c', 'npx tsx --version')
-  // What the samples of redemptions need, in the versions of the lock file: npm would build them again.
+  // Links the packages that the samples of redemptions need, in the versions of the lock file, because npm would
+  // install and build them again.
   for (const name of ['jose', 'postgres'])
     symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name))
   const typeRoots = [join(root, 'node_modules/@types')]
@@ -83,7 +85,7 @@ export interface SampleRun {
 
 export interface SampleOptions {
   args?: string[]
-  /** The working directory; default: a new one. */
+  /** The working directory of the sample; default: a new directory. */
   directory?: string
 }
 
@@ -92,8 +94,8 @@ export const newDirectory = (): string => mkdtempSync(join(place, 'run-'))
 /**
  * Runs a sample.
  *
- * @param name its folder and name: `paging/all-pages`
- * @throws Error when it fails, or writes to its standard error
+ * @param name the folder and the name of the sample, such as `paging/all-pages`
+ * @throws Error when the sample fails, or writes to its standard error
  */
 export function runSample(
   name: string,

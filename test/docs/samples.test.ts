@@ -34,13 +34,13 @@ await database.platform`
 const money = { initial_balance: 250, current_balance: 250, currency: 'GBP' }
 await build.voucher(group, { id: 1, reference: 'GIFT-LMAD-KFNK', ...money })
 await sell()
-/** A field without a value is left out (R11). */
+/** v1 leaves out a field without a value (R11). */
 await build.voucher(group, { id: 90, reference: 'WITHOUT-BALANCE' })
 
 await projected(database.pool)
 
 const extensions = sampleLanguages.map(({ extension }) => extension)
-/** The languages whose samples print lines; those for curl print what the service answers. */
+/** The languages whose samples print lines. The samples for curl print the answer of the service. */
 const printing = extensions.filter(extension => extension !== 'sh')
 
 const figuresGuide = guides
@@ -48,7 +48,7 @@ const figuresGuide = guides
   .map(readGuide)
   .join()
 
-/** Each run has a token of its own, because exports are limited by token. */
+/** Runs a sample with a new token, because exports are limited per token. */
 async function run(
   name: string,
   extension: Extension,
@@ -58,7 +58,11 @@ async function run(
   return runSample(name, extension, { VOUCHER_GATEWAY_URL: url, VOUCHER_GATEWAY_TOKEN: secret }, options)
 }
 
-/** Runs a sample that prints lines in each language. @param printed returns the lines to compare, by default as printed */
+/**
+ * Runs a sample in each language, and compares its printed lines.
+ *
+ * @param printed changes the printed lines before they are compared
+ */
 async function expectLines(name: string, lines: unknown[], printed = (given: string[]) => given): Promise<void> {
   await Promise.all(
     printing.map(async extension => expect(printed((await run(name, extension)).lines), extension).toEqual(lines)),
@@ -67,7 +71,7 @@ async function expectLines(name: string, lines: unknown[], printed = (given: str
 
 const answerOf = async (name: string) => JSON.parse((await run(name, 'sh')).lines.join(''))
 
-/** Sells vouchers of the venue, which the samples of lists do not read. */
+/** Creates vouchers of the venue for the figures. The samples of lists read only the group. */
 async function sell(): Promise<void> {
   const tea = await build.product(venue, { id: 11, title: 'Afternoon tea for two' })
   const spa = await build.product(venue, { id: 12, title: 'Spa day' })
@@ -84,7 +88,7 @@ async function sell(): Promise<void> {
   await voucher(tea, 'GBP', 60, '2026-09-12T15:30:00Z', { current_balance: 35, date_valid_end: day?.soon ?? null })
   await voucher(spa, 'GBP', 145, '2026-09-20T09:00:00Z')
   await voucher(spa, 'GBP', 145, '2026-09-21T09:00:00Z', { void: true })
-  // In London, October has begun.
+  // At this time it is already October in London.
   await voucher(tea, 'GBP', 60, '2026-09-30T23:30:00Z', { date_valid_end: day?.soon ?? null })
   await voucher(stay, 'EUR', 320, '2026-10-05T12:00:00Z')
 }
@@ -93,7 +97,7 @@ const stored = () => database.platform<{ id: number; reference: string; balance:
   select id, reference, coalesce(trim_scale(current_balance)::text, '-') as balance
   from gateway.voucher where tenant_id = 1 order by updated_at, id`
 
-test('every sample is shown by a guide, in all languages, and every sample that a guide shows is tested', () => {
+test('each sample exists in all languages, is shown by a guide, and is tested', () => {
   const shown = guides.flatMap(guide =>
     [...readGuide(guide).matchAll(/```samples\n(.*)\n```/g)].map(([, name = '']) => name),
   )
@@ -102,7 +106,7 @@ test('every sample is shown by a guide, in all languages, and every sample that 
   for (const name of shown) expect(tests).toContain(`'${name}'`)
 })
 
-describe.concurrent('the samples print what the service holds', () => {
+describe.concurrent('each sample prints the data of the service', () => {
   test('quick-start/first-call', async () => {
     const tenants = ['1 Foxglove & Tern Collection', '2 The Copper Heron, Bath']
     await expectLines('quick-start/first-call', tenants, lines => lines.sort())
@@ -118,7 +122,7 @@ describe.concurrent('the samples print what the service holds', () => {
   test('errors/read-an-error', async () => {
     const time = 'updated_since Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.'
     const request = expect.stringMatching(/^request [\w-]{32,36}$/)
-    // The message of the client has the errors of the fields too.
+    // The client's message also contains the errors of the fields.
     await expectLines('errors/read-an-error', [expect.stringMatching(/^422 The request is not valid\./), time, request])
     const { lines } = await run('errors/read-an-error', 'sh')
     expect(lines[0]).toContain(' 422 ')
@@ -152,11 +156,11 @@ describe.concurrent('the samples print what the service holds', () => {
 
   test('bulk-export/export', async () => {
     const ids = new Set((await stored()).map(({ id }) => id))
-    // The break counts as a try.
+    // The interrupted export is one attempt, so fewer answers are rejected.
     const { url, expectWaits } = await startRefusingProxy(breakFirst, 4)
     await Promise.all(
       extensions.map(async extension => {
-        // curl does not go on after a break.
+        // The sample for curl does not resume after an interruption, so it calls the service directly.
         const options = extension === 'sh' ? {} : { url: `${url}/${extension}` }
         const { lines, directory } = await run('bulk-export/export', extension, options)
         const copy = readFileSync(join(directory, 'vouchers.ndjson'), 'utf8').trim().split('\n')
@@ -174,12 +178,12 @@ describe.concurrent('the samples print what the service holds', () => {
   })
 })
 
-test('the samples of a resolution take a voucher without a balance', async () => {
+test('the samples of a resolution accept a voucher without a balance', async () => {
   await database.platform`update purchased_voucher set initial_balance = null, current_balance = null, currency = null where id = 1`
   await expectLines('resolving-a-voucher/resolve', ['GIFT-LMAD-KFNK - -'])
 })
 
-test('the guide of figures names the document of its sample by its id', () => {
+test('the guide of figures has the correct document id of its sample', () => {
   const sample = readFileSync(join(samplesFolder, 'figures/sales-by-month.sh'), 'utf8')
   const [, query = ''] = /^query='(.*?)'$/ms.exec(sample) ?? []
   expect(/"documentId": "(.*?)"/.exec(figuresGuide)?.[1]).toBe(documentIdOf(query))
@@ -212,7 +216,7 @@ test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removal
   const [clock] = await database.platform<{ now: string }[]>`
     select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`
   await database.platform`update purchased_voucher set current_balance = 12.5 where id = 120`
-  // More than a page of removals.
+  // The list of removals gets longer than one page.
   const deleted = await database.platform<{ id: number }[]>`
     delete from purchased_voucher where id > 100 and id <> 120 returning id`
   const removals = await startRefusingProxy()
@@ -231,7 +235,7 @@ test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removal
   removals.expectWaits(extensions)
 })
 
-/** The languages whose first export was broken. */
+/** The languages whose first export was interrupted. */
 const broken = new Set<string>()
 
 type Forward = (
@@ -243,7 +247,10 @@ type Forward = (
 
 const pass: Forward = async (_request, response, _language, answer) => send(response, await answer())
 
-/** Answers of the rate limit and of proxies: their status and `Retry-After`. The client tries eight times in a row. */
+/**
+ * Answers of the rate limit and of proxies: the status and `Retry-After`. They are fewer than the eight attempts of the
+ * client.
+ */
 const refusals: [status: number, retryAfter?: string][] = [
   [429, '1'],
   [503],
@@ -254,11 +261,12 @@ const refusals: [status: number, retryAfter?: string][] = [
 ]
 
 /**
- * Starts a proxy that refuses the first requests of each language.
+ * Starts a proxy that rejects the first requests of each language.
  *
- * @param forward answers the other requests
- * @param most how many of `refusals` each language gets
- * @returns its address, and a function that expects each refused request again, but not within a second
+ * @param forward answers all later requests
+ * @param most the number of `refusals` that each language gets
+ * @returns the address of the proxy, and a function that expects a retry of each rejected request, at least a second
+ *   later
  */
 async function startRefusingProxy(forward = pass, most = refusals.length) {
   const first = refusals.slice(0, most)
@@ -281,14 +289,14 @@ async function startRefusingProxy(forward = pass, most = refusals.length) {
   return { url, expectWaits }
 }
 
-/** Answers a first page, then nothing: as if the token were revoked. */
+/** Forwards the first page, and answers later pages with 401, as if the token were revoked. */
 const endAfterFirst: Forward = async (request, response, _language, answer) => {
   if (!request.url?.includes('cursor=')) return send(response, await answer())
   response.writeHead(401, { 'Content-Type': 'application/json' })
   return response.end('{"message":"Unauthenticated."}')
 }
 
-/** Ends the first connection in the middle of the answer. */
+/** Closes the first connection of each language in the middle of the answer. */
 const breakFirst: Forward = async (_request, response, language, answer) => {
   const whole = await answer()
   if (broken.has(language)) return send(response, whole)
@@ -298,7 +306,7 @@ const breakFirst: Forward = async (_request, response, language, answer) => {
   return response.write(body.subarray(0, body.length / 2), () => response.destroy())
 }
 
-/** Leaves out the last line, as if the export were whole without it. */
+/** Forwards an export without its last line, as a successful answer. */
 const dropEnd: Forward = async (_request, response, _language, answer) => {
   const lines = (await (await answer()).text()).split('\n')
   response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
@@ -310,7 +318,7 @@ async function send(response: ServerResponse, answer: Response): Promise<void> {
   response.end(Buffer.from(await answer.arrayBuffer()))
 }
 
-/** Starts a server before the service. The first segment of a path is the language that asks. */
+/** Starts a proxy in front of the service. The first segment of a path is the language of the sample. */
 async function startProxy(forward: Forward): Promise<string> {
   const server = createServer((request, response) => {
     const [, language = '', path = ''] = /^\/(\w+)(.*)$/.exec(request.url ?? '') ?? []

@@ -1,4 +1,4 @@
-/** docs/security.md names a test in each row of its guards. */
+/** Checks that each row of a table in docs/security.md names an existing test. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
