@@ -8,7 +8,7 @@ const keySet = toKeySet([createPrivateScalar(), createPrivateScalar()])
 const largest = Number.MAX_SAFE_INTEGER
 const issuedAt = Math.floor(Date.now() / 1000)
 const ids = { voucherId: largest, ownerId: largest, tenantId: largest, tokenId: largest, issuedAt }
-// The longest name of a host, with a port.
+// The issuer has the longest possible host name, and a port.
 const issuer = `https://${`${'h'.repeat(63)}.`.repeat(4).slice(0, 253)}:65535`
 const issue = createIssuer({ issuer, audience: 'a'.repeat(50), timeToLive: 86_400 }, () => keySet)
 const read = async (token: string) => {
@@ -16,14 +16,16 @@ const read = async (token: string) => {
   return payload
 }
 
-test('the key is the subject', async () => {
+test('the key of the voucher is the subject of the token', async () => {
   for (const sourceKey of ['7', 'ÄÖ-1', 'k'.repeat(70)]) {
     expect((await read(issue({ sourceKey, ...ids }))).sub).toBe(sourceKey)
   }
 })
 
 const longKeys = ['k'.repeat(1_000), '\u0001'.repeat(200), '票'.repeat(333)]
-test.each(longKeys)('a token has at most 1,000 characters: the digest of a longer key is the subject', async key => {
+test.each(
+  longKeys,
+)('a token has at most 1,000 characters, because the subject of a long key is its digest', async key => {
   const token = issue({ sourceKey: key, ...ids })
   expect(token.length).toBeLessThanOrEqual(1_000)
   const digest = createHash('sha256').update(key).digest('hex')

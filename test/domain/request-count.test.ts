@@ -1,4 +1,7 @@
-/** Counts of requests, errors and exports: what is counted is kept and added up. Transports test what they count. */
+/**
+ * Counts of requests, errors and exports are saved, and added up over instances. The tests of the transports check
+ * which requests count.
+ */
 import { expect, test } from 'vitest'
 import { listExports } from '../../src/domain/record/export.ts'
 import { createRequestCounter, listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
@@ -15,7 +18,7 @@ const tenantId = await build.tenant({ name: 'World' })
 
 const notFound = (reason: string) => ({ code: 'NOT_FOUND', reason })
 
-test('a counter loses nothing and doubles nothing when a save fails', async () => {
+test('when a save fails, a counter neither loses a count nor saves it twice', async () => {
   const { id } = await build.token([])
   const counter = createRequestCounter(pool)
   counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
@@ -31,7 +34,7 @@ test('a counter loses nothing and doubles nothing when a save fails', async () =
   expect(await errorsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 2 })
 })
 
-test('a counter saves in the last call what an earlier, concurrent call could not write', async () => {
+test('the last save also writes the counts that an earlier, concurrent save could not write', async () => {
   const { id } = await build.token([])
   const counter = createRequestCounter(pool)
   counter.count(id, 'ListTenants', 200, [])
@@ -75,7 +78,7 @@ test('a counter saves the other counts when a token is deleted', async () => {
   expect(await countsOf(gone.id)).toEqual({})
 })
 
-test('a counter limits the number of reasons, and counts further ones as “other”', async () => {
+test('a counter limits the number of reasons, and counts further reasons as “other”', async () => {
   const { id } = await build.token([])
   const counter = createRequestCounter(pool)
   for (let reason = 0; reason < 10_050; reason++) counter.count(id, 'ListTenants', 404, [notFound(`No. ${reason}`)])
@@ -109,7 +112,7 @@ test('the service deletes counts that are older than 90 days', () =>
     await client.app.close()
   }))
 
-test('exports of personal data are listed by day and tenant, the newest first', () =>
+test('exports of personal data are listed by day and tenant, newest first', () =>
   onOneDay(async () => {
     const { id } = await build.token([])
     const gone = 987_654_321

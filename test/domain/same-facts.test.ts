@@ -1,4 +1,4 @@
-/** Facts that several parts state: the database, the service, its documents and its pages agree. */
+/** The database, the service, its documents and its pages must state the same facts. */
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -26,17 +26,17 @@ test.each([
   ['Permission', [...permissionNames]],
   ['VoucherStatus', statuses],
   ['FigureInterval', [...intervals]],
-])('the enum %s has the values of the other parts', async (name, values) => {
+])('the enum %s of the GraphQL schema has the same values as the code of the service', async (name, values) => {
   const { __type: type } = await client.read(secret, `{ __type(name: "${name}") { enumValues { name } } }`)
   expect(type.enumValues.map((value: { name: string }) => value.name).sort()).toEqual([...values].sort())
 })
 
-test('tokens have the permissions of the service', async () => {
+test('the database accepts exactly the permissions that the service knows', async () => {
   const [check = ''] = (await checksOf('gateway.token')).filter(sql => sql.includes('permissions'))
   expect([...check.matchAll(/'(\w+)'/g)].map(([, name]) => name).sort()).toEqual([...permissionNames].sort())
 })
 
-test('the longest names of vouchers are as in the document, in characters', async () => {
+test('the maximum lengths of voucher names are the same as in the OpenAPI document, in characters', async () => {
   const document = readFileSync(new URL('../../schema/openapi.v1.json', import.meta.url), 'utf8')
   for (const [name, column] of [
     ['voucher_reference', 'reference'],
@@ -54,7 +54,7 @@ test('the longest names of vouchers are as in the document, in characters', asyn
   }
 })
 
-test('the database accepts the e-mails of the service, and no others', async () => {
+test('the database accepts exactly the e-mail addresses that the service accepts', async () => {
   const part = fc.string({ unit: fc.constantFrom(...'ab@ÉéſßİΣς. \t\u0085\u00a0\u200b\ufeff🎁'), maxLength: 6 })
   const long = fc.integer({ min: 249, max: 254 }).map(length => `${'🎁'.repeat(length)}@x.y`)
   const whole = fc.tuple(part, part).map(parts => parts.join('@'))
@@ -68,7 +68,7 @@ test('the database accepts the e-mails of the service, and no others', async () 
   expect(accepted.map(({ email }) => email)).toEqual(own)
 })
 
-test('.env.example has every variable with its default', () => {
+test('.env.example has each variable with its default', () => {
   const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
   const values = Object.fromEntries([...example.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
   expect(Object.keys(values).sort()).toEqual([...variableNames].sort())

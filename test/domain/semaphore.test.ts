@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { GatewayError } from '../../src/domain/errors.ts'
 import { Semaphore } from '../../src/domain/rate/semaphore.ts'
 
-test('runs and queues calls up to its limits, and rejects further ones; a failed call frees its slot too', async () => {
+test('a semaphore runs and queues calls up to its limits, rejects further calls, and frees the slot of a failed call', async () => {
   const tooMany = () => new GatewayError('UNAVAILABLE', 'Too many.', { retryAfter: 5 })
   const semaphore = new Semaphore({ maxRunning: 2, maxWaiting: 3, tooMany })
   const ends: ((fails: boolean) => void)[] = []
@@ -24,7 +24,7 @@ test('runs and queues calls up to its limits, and rejects further ones; a failed
   expect(ends, 'all slots are free again').toHaveLength(7)
 })
 
-test('a place that is given back twice is one place', async () => {
+test('a slot that is released twice counts as one free slot', async () => {
   const places = new Semaphore({ maxRunning: 1 })
   const release = await places.take()
   const taken: number[] = []

@@ -12,10 +12,11 @@ async function made(directory: ReturnType<typeof createTokenDirectory>): Promise
   return finding.token
 }
 
-test('instances that saw the same tokens in another order save without a deadlock', async () => {
+test('instances that used the same tokens in different orders save without a deadlock', async () => {
   const [one, two] = [createTokenDirectory(pool), createTokenDirectory(pool)]
   const tokens = await Promise.all(Array.from({ length: 100 }, () => made(one)))
-  // With many tokens, PostgreSQL looks up the used ones one by one, in the order in which the statement names them.
+  // In a large table, PostgreSQL updates the tokens one by one, in the order of the statement, so different orders
+  // could deadlock.
   await platform`
     insert into gateway.token (name, token_hash, hint)
     select 'idle', sha256(number::text::bytea), 'vgw_' from generate_series(1, 20000) number`
@@ -28,7 +29,7 @@ test('instances that saw the same tokens in another order save without a deadloc
   }
 })
 
-test('a use that could not be saved is saved the next time, and overwrites no later use', async () => {
+test('a use that could not be saved is saved at the next attempt, and does not replace a later use', async () => {
   const directory = createTokenDirectory(pool)
   const [idle, busy] = [await made(directory), await made(directory)]
   directory.recordUse(idle, '192.0.2.1')
@@ -46,7 +47,7 @@ test('a use that could not be saved is saved the next time, and overwrites no la
   expect(await getToken(pool, busy.id)).toMatchObject({ lastUsedAddress: '192.0.2.3' })
 })
 
-test('the latest use of two instances wins, in any order of saves', async () => {
+test('the latest use of two instances is stored, whichever instance saves first', async () => {
   const [early, late] = [createTokenDirectory(pool), createTokenDirectory(pool)]
   const token = await made(early)
   early.recordUse(token, '192.0.2.1')

@@ -1,6 +1,6 @@
 /**
- * The executor gives what graphql-js gives: data, and errors with messages, paths, locations and original errors. The schema
- * has fields of all types and sources; its resolvers and the documents are generated.
+ * The executor must return the same results as graphql-js: data, and errors with messages, paths, locations and
+ * original errors. The schema has fields of all types and sources. Its resolvers and the documents are generated.
  */
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
@@ -22,12 +22,15 @@ function planOf(text: string): OperationPlan {
   return new OperationPlan(generatedSchema, document, getOperationAST(document)!)
 }
 
-/** `PARITY_DOCUMENTS=100000` for a long run. */
+/** The number of generated documents. Set `PARITY_DOCUMENTS=100000` for a long run. */
 const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
 
 const findPossibleErrors = createErrorFinder(generatedSchema)
 
-/** Rejections that nothing handled. graphql-js has some: a list that fails at once leaves the items that fail later. */
+/**
+ * Unhandled rejections of the executor. graphql-js causes some, because a list that fails at once ignores items that
+ * fail later.
+ */
 const unhandled: unknown[] = []
 const collect = (error: unknown) => unhandled.push(error)
 const listeners = process.listeners('unhandledRejection')
@@ -42,7 +45,7 @@ afterAll(async () => {
   for (const listener of listeners) process.on('unhandledRejection', listener)
 })
 
-/** Runs an operation and sees that each rejection is handled. */
+/** Runs an operation, and expects that each rejection is handled. */
 async function run(plan: OperationPlan, variables: Record<string, unknown>, context: World) {
   await setImmediate()
   unhandled.length = 0
@@ -53,20 +56,20 @@ async function run(plan: OperationPlan, variables: Record<string, unknown>, cont
   return outcome
 }
 
-/** The variables with other values for `@skip` and `@include`. */
+/** Returns the variables with inverted booleans, which change `@skip` and `@include`. */
 function inverted(variables: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(variables).map(([name, value]) => [name, typeof value === 'boolean' ? !value : value])
   return Object.fromEntries(entries)
 }
 
-/** @returns how the document was run, after comparing both ways */
+/** Compares the results of the executor and graphql-js. @returns how the executor ran the document */
 async function compare(
   { query, variables }: GeneratedDocument,
   behaviour: World,
 ): Promise<'left to graphql-js' | 'without errors' | 'with errors'> {
   const document = parse(query)
   const plan = planOf(query)
-  // The same plan runs with other variables and rows of another layout before, and may keep nothing of them.
+  // The same plan first runs with other variables and another layout of rows, and must keep no state of that run.
   await run(plan, inverted(variables), { ...behaviour, seed: behaviour.seed ^ 0x5bd1e995 })
   const actual = await run(plan, variables, behaviour)
   if (!actual) return 'left to graphql-js'
@@ -80,7 +83,7 @@ async function compare(
   return 'with errors'
 }
 
-test('generated documents and resolvers give the same data and errors as with graphql-js', async () => {
+test('the executor returns the same data and errors as graphql-js for generated documents and resolvers', async () => {
   const count = { 'left to graphql-js': 0, 'without errors': 0, 'with errors': 0 }
   await fc.assert(
     fc.asyncProperty(
@@ -102,7 +105,7 @@ test('generated documents and resolvers give the same data and errors as with gr
   expect(count['with errors']).toBeGreaterThan(0.2 * documents)
 }, 600_000)
 
-test('an operation is not bound to faulty variables', () => {
+test('an operation is not run with invalid variables', () => {
   expect(planOf('query ($n: Int!) { echo(n: $n) }').bind({})).toBeNull()
   expect(planOf('query ($n: Int) { echo(n: $n) }').bind({ n: 'x' })).toBeNull()
 })
@@ -136,14 +139,14 @@ test.each([
   expect(String((await bound.run(contextValue)).data)).toBe(JSON.stringify(data))
 })
 
-test('fields that fragments repeat in many places are planned once', async () => {
+test('the executor plans a field once, even when fragments repeat the field in many places', async () => {
   const doubling = times(9, at => `fragment F${at} on A { a: f7_0 { ...F${at + 1} } b: f7_0 { ...F${at + 1} } }`)
   const plan = planOf(`{ f7_0 { ...F0 } } ${doubling} fragment F9 on A { echo }`)
   expect(plan.bind({})?.isPlanned).toBe(true)
   expect(plan.fields).toBe(20)
 })
 
-test('an operation keeps few plans, and runs for any choice of its conditions', async () => {
+test('an operation gives the correct result for all values of its conditions, and keeps few plans', async () => {
   const names = [...'abcdefgh']
   const declared = names.map(name => `$${name}: Boolean!`).join()
   const plan = planOf(`query (${declared}) { ${names.map(name => `${name}: echo @skip(if: $${name})`).join(' ')} }`)
@@ -155,14 +158,14 @@ test('an operation keeps few plans, and runs for any choice of its conditions', 
   expect(plan.fields).toBeLessThanOrEqual(8 * names.length)
 })
 
-/** Begins a body so long that the memory for bodies ends at another place each time. */
+/** Returns a body that starts with a text of this length, so that each test ends at another place of the buffer. */
 function begin(length: number): BodyWriter {
   const body = new BodyWriter()
   body.value('x'.repeat(length))
   return body
 }
 
-test('text and columns are written completely, and taken back, also across the end of a buffer', () => {
+test('text and columns can be written and removed again, even across the end of a buffer', () => {
   const described = {
     a: column('a', 'boolean'),
     b: nullable('b', 'text'),
@@ -188,7 +191,7 @@ test('text and columns are written completely, and taken back, also across the e
   }
 })
 
-test('later bodies do not overwrite a finished one', () => {
+test('later bodies do not overwrite a finished body', () => {
   const bodies = Array.from({ length: 3000 }, (_, index) => begin(index % 997).finish())
   for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe('x'.repeat(index % 997))
 })

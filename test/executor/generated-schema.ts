@@ -1,4 +1,4 @@
-/** A schema with fields of all types and all sources, whose resolvers do what a seed decides. */
+/** A schema with fields of all types and all sources. A seed decides the behaviour of its resolvers. */
 import {
   type GraphQLArgumentConfig,
   GraphQLBoolean,
@@ -30,11 +30,14 @@ import { markDirectResolver, offerBatch, offerColumn } from '../../src/graphql/d
 
 export interface World {
   seed: number
-  /** The share of positions that fail, in per cent. */
+  /** The share of positions at which a resolver fails, in per cent. */
   trouble: number
 }
 
-/** Returns a whole number that depends only on the seed and the text, so that a position always behaves the same. */
+/**
+ * Returns a whole number that depends only on the seed and the text, so that the behaviour at a position is always the
+ * same.
+ */
 function drawOf({ seed }: World, text: string): number {
   let hash = seed ^ 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
@@ -47,7 +50,7 @@ const pick = <Item>(items: readonly Item[], draw: number): Item => items[draw % 
 
 const Color = new GraphQLEnumType({ name: 'Color', values: { RED: { value: 1 }, BLUE: { value: 'blue' }, OLD: {} } })
 
-/** A scalar that serializes some values, and fails for others. */
+/** A scalar that serializes some values, and fails for other values. */
 const Odd = new GraphQLScalarType({
   name: 'Odd',
   serialize(value) {
@@ -57,7 +60,7 @@ const Odd = new GraphQLScalarType({
   },
 })
 
-/** Defines a scalar that writes values as they are. */
+/** Defines a scalar that serializes each value to itself. */
 const asIs = (name: string) => new GraphQLScalarType({ name, serialize: value => value })
 
 const [BigNumber, Money, DateTime, CalendarDate] = [asIs('BigInt'), asIs('Money'), asIs('DateTime'), asIs('Date')]
@@ -79,7 +82,7 @@ export const argumentValues: Record<string, unknown[]> = {
   Input: [{}, { n: 1 }, { color: 'RED', list: [1, 2] }, { list: 3 }, { n: null }],
 }
 
-/** Values that a leaf type serializes. */
+/** For each leaf type, values that it can serialize. */
 const goodLeaves: Record<string, readonly unknown[]> = {
   Int: [0, -1, 2147483647, '42', true],
   Float: [0, -0, 0.1, 1e21, '3'],
@@ -90,7 +93,7 @@ const goodLeaves: Record<string, readonly unknown[]> = {
   Odd: [0, 'x', { a: [1, { b: null }] }, [null], '', false],
 }
 
-/** Values that a leaf type does not serialize. */
+/** For each leaf type, values for which its serialization fails. */
 const badLeaves: Record<string, readonly unknown[]> = {
   Int: [1.5, 'x', 2147483648, {}, Number.NaN],
   Float: [Number.POSITIVE_INFINITY, 'x', []],
@@ -101,7 +104,7 @@ const badLeaves: Record<string, readonly unknown[]> = {
   Odd: ['throw', 'throw text', 'null', 'undefined'],
 }
 
-/** An object of the types `A` and `B`. */
+/** The value of an object of the type `A` or, as `ThingB`, of the type `B`. */
 class Thing {
   constructor(
     readonly world: World,
@@ -110,7 +113,10 @@ class Thing {
 }
 class ThingB extends Thing {}
 
-/** Two layouts of the same properties: the columns of one are in another order and partly of another kind. */
+/**
+ * The columns of the first layout. The second layout has the same properties in another order, and some with another
+ * kind of column.
+ */
 const columns = {
   i: nullable('i', 'integer'),
   d: nullable('d', 'decimal'),
@@ -126,7 +132,7 @@ const layouts = [columns, { j, t, i: nullable('i', 'bigint'), day: nullable('day
   return { codec: createRowCodec<Row>(layout), names: Object.keys(layout) }
 })
 
-/** Columns as PostgreSQL writes them in a record. */
+/** For each column, texts that PostgreSQL can write in a record. */
 const columnTexts: Record<string, readonly string[]> = {
   i: ['0', '-7', '2147483647'],
   d: ['25.00', '0.070', '12', '-3.10', '999999999999.999'],
@@ -150,7 +156,7 @@ function rowsOf(world: World, ids: readonly string[]): unknown[] {
   return codec.read(Buffer.concat(ids.map(id => recordOf(world, id, names))))
 }
 
-/** A value that fits the type, though its fields may fail. */
+/** Returns a value that fits the type, but whose fields may fail. */
 function goodValue(world: World, type: GraphQLOutputType, id: string): unknown {
   const draw = drawOf(world, `value ${id}`)
   const nullable = getNullableType(type)
@@ -171,19 +177,19 @@ function listOf(world: World, type: GraphQLList<GraphQLOutputType>, id: string, 
   return (draw >>> 8) % 8 === 0 ? new Set(items) : items
 }
 
-/** Returns an item of a list: it cannot throw. */
+/** Returns an item of a list. An item cannot throw, so an error becomes a rejected promise. */
 function itemOf(world: World, type: GraphQLOutputType, id: string): unknown {
   try {
     return behave(world, type, id)
   } catch (error) {
     const rejected = Promise.reject(error)
-    // Lists that fail as a whole leave their items.
+    // A list that fails as a whole ignores its items, so nothing else may handle this rejection.
     rejected.catch(() => {})
     return rejected
   }
 }
 
-/** Returns the value of a resolver at a position, or throws. */
+/** Returns or throws the result of a resolver at a position. */
 function behave(world: World, type: GraphQLOutputType, id: string): unknown {
   const draw = drawOf(world, id)
   if (draw % 100 >= world.trouble) {
@@ -218,7 +224,10 @@ const resolverOf =
   (parent, _args, world, info) =>
     behave(world, type, `${idOf(parent)}.${info.fieldName}`)
 
-/** A resolver that the executor may replace by one call for all parents. Its failures concern all of them. */
+/**
+ * Returns a resolver that the executor may replace by one call for all parents. When the call fails, the field fails
+ * for all parents.
+ */
 function batchResolverOf(name: string, type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> {
   const one = (parent: unknown, world: World) => {
     const id = `${idOf(parent)}.${name}`
@@ -247,7 +256,7 @@ function exposed(property: string): GraphQLFieldResolver<unknown, World> {
   return resolve
 }
 
-/** A resolver that the executor may replace by the column of a parent that is a row. */
+/** Returns a resolver that the executor may replace by the column of a parent that is a row. */
 function loaded(property: string): GraphQLFieldResolver<unknown, World> {
   const resolve = exposed(property)
   offerColumn(resolve, property)
@@ -255,7 +264,10 @@ function loaded(property: string): GraphQLFieldResolver<unknown, World> {
   return resolve
 }
 
-/** Defines a property of a class, whose value the seed decides. A method gives it when it is called as a resolver. */
+/**
+ * Defines a property whose value the seed decides. Some properties are methods that return the value when called as a
+ * resolver.
+ */
 function defineProperty(prototype: object, name: string, type: GraphQLOutputType, mayBeMethod: boolean): void {
   Object.defineProperty(prototype, name, {
     get(this: Thing) {
@@ -279,7 +291,7 @@ const shapes: readonly ((type: GraphQLOutputType) => GraphQLOutputType)[] = [
   type => new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type))))),
 ]
 
-/** Fields of each type in each shape, from one of the sources. */
+/** Returns fields of each type in each shape. Each field gets its value from one of the sources. */
 function fieldsOf(prototype: object | null): GraphQLFieldConfigMap<unknown, World> {
   const fields: GraphQLFieldConfigMap<unknown, World> = {}
   let count = 0
@@ -301,7 +313,7 @@ function fieldsOf(prototype: object | null): GraphQLFieldConfigMap<unknown, Worl
       }
     }
   }
-  // Several times, so that it is selected often below lists.
+  // The field exists several times, so that documents often select it below lists.
   for (let copy = 0; copy < 8; copy++) fields[`info_${copy}`] = commonFields.info!
   return { ...fields, ...commonFields }
 }
@@ -341,7 +353,7 @@ const Named = new GraphQLInterfaceType({
   resolveType: value => (value instanceof ThingB ? 'B' : 'A'),
 })
 
-/** Defines a type of things. */
+/** Defines an object type whose values are instances of `Thing`. */
 const typeOf = (name: string, { prototype }: typeof Thing): GraphQLObjectType =>
   new GraphQLObjectType({ name, interfaces: [Named], fields: () => fieldsOf(prototype) })
 
