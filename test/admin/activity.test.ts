@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { onOneDay } from '../support/on-one-day.ts'
 import { startService } from '../support/service.ts'
-import { rowsOf, signIn } from './support.ts'
+import { readTableRows, signIn } from './support.ts'
 
 const { database, build, client } = await startService()
 const { platform } = database
@@ -12,7 +12,7 @@ const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOS
 const spoken = (day: string) =>
   new Date(day).toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
 
-const use = (tokenId: number, day: string, operation: string, status: number, requests: number) => platform`
+const addRequestCount = (tokenId: number, day: string, operation: string, status: number, requests: number) => platform`
   insert into gateway.request_count (token_id, day, operation, status, requests)
   values (${tokenId}, ${day}::text::date, ${operation}, ${status}, ${requests})`
 
@@ -20,13 +20,13 @@ test('shows the requests of a token by day, outcome and operation, as charts and
   onOneDay(async () => {
     const { id } = await build.token([])
     const [today, before, old] = [dayAgo(0), dayAgo(6), dayAgo(89)]
-    await use(id, today, 'ListTenants', 200, 1200)
-    await use(id, today, 'GraphQL', 200, 4)
-    await use(id, today, 'ListTenants', 429, 3)
-    await use(id, before, 'ResolveVoucher', 503, 2)
-    await use(id, before, 'unknown', 404, 5)
-    await use(id, old, 'ListTenants', 200, 10)
-    await use(id, dayAgo(90), 'ListTenants', 200, 7777)
+    await addRequestCount(id, today, 'ListTenants', 200, 1200)
+    await addRequestCount(id, today, 'GraphQL', 200, 4)
+    await addRequestCount(id, today, 'ListTenants', 429, 3)
+    await addRequestCount(id, before, 'ResolveVoucher', 503, 2)
+    await addRequestCount(id, before, 'unknown', 404, 5)
+    await addRequestCount(id, old, 'ListTenants', 200, 10)
+    await addRequestCount(id, dayAgo(90), 'ListTenants', 200, 7777)
     const { html, text, status } = await browser.get(`/admin/tokens/${id}`)
     expect(status).toBe(200)
     expect(text).toContain('Today (UTC) 1,207 Last 7 days 1,214 Last 90 days 1,224')
@@ -39,7 +39,7 @@ test('shows the requests of a token by day, outcome and operation, as charts and
       `${spoken(before)}: 2 Resolve voucher, 5 Unknown operation`,
       `${spoken(today)}: 1,203 List tenants, 4 GraphQL`,
     ])
-    const rows = rowsOf(html)
+    const rows = readTableRows(html)
     for (const row of [
       [spoken(today), '1,204', '3', '0'],
       ['Day', 'List tenants', 'Resolve voucher', 'GraphQL', 'Unknown operation'],
@@ -57,8 +57,8 @@ test('shows the requests of a token by day, outcome and operation, as charts and
 test('the height of a bar is proportional to the requests of its day, and outcomes are stacked in the bar', () =>
   onOneDay(async () => {
     const { id } = await build.token([])
-    await use(id, dayAgo(0), 'ListTenants', 200, 60)
-    await use(id, dayAgo(0), 'ListTenants', 403, 40)
+    await addRequestCount(id, dayAgo(0), 'ListTenants', 200, 60)
+    await addRequestCount(id, dayAgo(0), 'ListTenants', 403, 40)
     const plot = (await browser.get(`/admin/tokens/${id}`)).html.split('<svg class="plot"')[1] ?? ''
     const bars = plot.matchAll(/<rect fill="var\(--([\w-]+)\)" x="[\d.]+" width="\d+" y="([\d.]+)" height="([\d.]+)"/g)
     // The plot is 150 high for 100 requests, and its top margin is 12.
@@ -80,7 +80,7 @@ test('shows errors and their reasons, the latest first', () =>
     await addError('GraphQL', 'Not for this tenant.', 1, `${dayAgo(0)}T02:00:00Z`)
     const { html } = await browser.get(`/admin/tokens/${id}`)
     const errors = html.split('id="errors"')[1]?.split('</section>')[0] ?? ''
-    expect(rowsOf(errors)).toEqual([
+    expect(readTableRows(errors)).toEqual([
       ['Reason', 'Operation', 'Requests', 'Last'],
       ['Not for this tenant. FORBIDDEN', 'GraphQL', '1', `${spoken(dayAgo(0))}, 02:00 UTC`],
       ['This token lacks <b>it</b>. FORBIDDEN', 'List marketing signups', '1,204', `${spoken(dayAgo(0))}, 01:02 UTC`],

@@ -4,7 +4,7 @@ import { inviteAdministrator } from '../../src/domain/administrator/invitation.t
 import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { atOnce } from './contention.ts'
-import { type Browser, createAccount, createBrowser, formsOf, root, rowsOf, signIn } from './support.ts'
+import { type Browser, createAccount, createBrowser, formsOf, readTableRows, root, signIn } from './support.ts'
 
 const { database, client } = await startService()
 const { pool } = database
@@ -26,7 +26,7 @@ const idOf = async (email: string) => (await listAdministrators(pool)).find(each
 test('the list shows administrators, how each of them signs in, and open invitations', async () => {
   await pool`insert into gateway.administrator (email, subject) values ('olga@example.com', 'https://id.example 7')`
   const page = await browser.get('/admin/administrators')
-  const rows = rowsOf(page.html).map(cells => cells.join(' '))
+  const rows = readTableRows(page.html).map(cells => cells.join(' '))
   expect(rows.find(row => row.includes('olga'))).toMatch(/OpenID.*never/s)
   expect(rows.find(row => row.includes(root.email))).toMatch(/password.*This is you/s)
   expect(page.text).not.toContain('Pending invitations')

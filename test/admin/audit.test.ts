@@ -8,7 +8,7 @@ import { getToken } from '../../src/domain/token/token.ts'
 import { capture, namesOf } from '../graphql/statements.ts'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
-import { linkOf, rowsOf, signIn } from './support.ts'
+import { findPagerLink, readTableRows, signIn } from './support.ts'
 
 const origin = 'https://gateway.example.com'
 const { database, build, client } = await startService({ PUBLIC_URL: origin })
@@ -20,7 +20,7 @@ const anna: Actor = { name: 'anna@example.com', address: '203.0.113.5' }
 beforeEach(() => platform`truncate gateway.audit_entry`)
 
 /** Adds an audit entry. `columns` replaces the default values of its columns. */
-const put = (columns: Record<string, unknown> = {}) => platform`
+const addEntry = (columns: Record<string, unknown> = {}) => platform`
   insert into gateway.audit_entry (at, actor, address, action, token_id, tenant_id, administrator_id, detail)
   select at, actor, address, action, token_id, tenant_id, administrator_id, detail
   from jsonb_populate_record(null::gateway.audit_entry,
@@ -38,7 +38,7 @@ async function readCsv(query = '') {
 }
 
 const entriesIn = (html: string) =>
-  rowsOf(html)
+  readTableRows(html)
     .slice(1)
     .map(([when = '', what = '', who = '', about = '', detail = '']) => ({ when, what, who, about, detail }))
 
@@ -103,8 +103,8 @@ describe('the audit page', () => {
   })
 
   test('shows the label of each action, and shows unknown details as they are stored', async () => {
-    for (const action of Object.keys(auditActions)) await put({ action })
-    await put({ action: 'of.tomorrow', detail: { colour: 'blue', size: { w: 1 }, tenants: 'odd', from: null } })
+    for (const action of Object.keys(auditActions)) await addEntry({ action })
+    await addEntry({ action: 'of.tomorrow', detail: { colour: 'blue', size: { w: 1 }, tenants: 'odd', from: null } })
     const [unknown, ...known] = await entriesOn()
     expect(known.map(({ what }) => what).reverse()).toEqual(Object.values(auditActions))
     expect(unknown?.what).toBe('of.tomorrow')
@@ -114,10 +114,10 @@ describe('the audit page', () => {
   })
 
   test('shows deleted tokens, tenants and administrators by their ids', async () => {
-    await put({ token_id: 987654, tenant_id: 876543, administrator_id: 765432, detail: { tenants: [] } })
+    await addEntry({ token_id: 987654, tenant_id: 876543, administrator_id: 765432, detail: { tenants: [] } })
     const [entry] = await entriesOn()
     expect(entry?.about).toBe('Token 987654, deleted Tenant 876543, deleted Administrator 765432, deleted')
-    await put({ action: 'token.create', detail: { tenants: [{ tenantId: 876543, withDescendants: false }] } })
+    await addEntry({ action: 'token.create', detail: { tenants: [{ tenantId: 876543, withDescendants: false }] } })
     expect((await entriesOn())[0]?.detail).toBe('Tenants: a deleted tenant (876543)')
   })
 
@@ -141,12 +141,18 @@ describe('the audit page', () => {
 describe('filters', () => {
   test('actor, action, token, tenant and day filter the entries, alone and in combination', async () => {
     const granted = [{ tenantId: 31, withDescendants: false }]
-    await put({ actor: 'Anna@example.com', action: 'token.create', token_id: 11, at: '2026-01-01T00:00:00Z' })
-    await put({ actor: 'bob@example.com', token_id: 11, at: '2026-01-02T23:59:59.999999Z' })
-    await put({ actor: 'anna@other.org', token_id: 12, at: '2026-01-03T00:00:00Z' })
-    await put({ actor: 'token 12', action: 'customer.export', token_id: 12, tenant_id: 31, at: '2026-01-04T12:00:00Z' })
-    await put({ actor: 'x', action: 'token.create', detail: { tenants: granted }, at: '2026-01-05T12:00:00Z' })
-    await put({ actor: 'y', action: 'token.edit', detail: { tenants: { from: granted, to: [] } } })
+    await addEntry({ actor: 'Anna@example.com', action: 'token.create', token_id: 11, at: '2026-01-01T00:00:00Z' })
+    await addEntry({ actor: 'bob@example.com', token_id: 11, at: '2026-01-02T23:59:59.999999Z' })
+    await addEntry({ actor: 'anna@other.org', token_id: 12, at: '2026-01-03T00:00:00Z' })
+    await addEntry({
+      actor: 'token 12',
+      action: 'customer.export',
+      token_id: 12,
+      tenant_id: 31,
+      at: '2026-01-04T12:00:00Z',
+    })
+    await addEntry({ actor: 'x', action: 'token.create', detail: { tenants: granted }, at: '2026-01-05T12:00:00Z' })
+    await addEntry({ actor: 'y', action: 'token.edit', detail: { tenants: { from: granted, to: [] } } })
     const whoIn = async (query: string) => (await entriesOn(`/admin/audit?${query}`)).map(({ who }) => who).reverse()
     expect(await whoIn('actor=ANNA')).toEqual(['Anna@example.com', 'anna@other.org'])
     expect(await whoIn('actor=%25')).toEqual([])
@@ -160,7 +166,7 @@ describe('filters', () => {
   })
 
   test('invalid filters keep their values, and each invalid field shows its error', async () => {
-    await put({ actor: 'shown@example.com' })
+    await addEntry({ actor: 'shown@example.com' })
     const query = 'action=steal&token=0x1&tenant=-4&from=2026-02-30&to=soon'
     const { status, html } = await browser.get(`/admin/audit?${query}`)
     expect(status).toBe(422)
@@ -199,14 +205,14 @@ test('pages in both directions show each entry once, ordered by time, even while
       const page = await browser.get(path)
       pages.push(entriesIn(page.html).map(({ who }) => who))
       last = path
-      path = linkOf(page, rel)
+      path = findPagerLink(page, rel)
       await visited()
     }
     return { pages, last }
   }
   let late = 0
   const add = async () => {
-    await put({ actor: `late ${++late}` })
+    await addEntry({ actor: `late ${++late}` })
   }
   const forward = await follow('/admin/audit?action=token.revoke', 'next', add)
   expect(forward.pages.map(page => page.length)).toEqual([50, 50, 28])
@@ -223,8 +229,8 @@ describe('the CSV', () => {
     const tenantId = await build.tenant({ name: 'Spa, "Ltd"\nNorth' })
     const { id } = await build.token([tenantId], { name: 'Zürich;=1+2' })
     const detail = { records: 3, note: 'a "b", c' }
-    await put({ at: '2026-01-01T02:03:04.000005Z' })
-    await put({ action: 'customer.export', address: '192.0.2.1', token_id: id, tenant_id: tenantId, detail })
+    await addEntry({ at: '2026-01-01T02:03:04.000005Z' })
+    await addEntry({ action: 'customer.export', address: '192.0.2.1', token_id: id, tenant_id: tenantId, detail })
     const { status, headers, html } = await browser.get('/admin/audit.csv')
     expect(status).toBe(200)
     expect(headers).toMatchObject({
@@ -251,7 +257,7 @@ describe('the CSV', () => {
   test('escapes cells that a spreadsheet would run as formulas', async () => {
     const starts = ['=', '+', '-', '@', '\t', '\r']
     for (const start of starts)
-      await put({ actor: `${start}cmd|' /C calc'!A0`, address: `${start}1`, action: `${start}2` })
+      await addEntry({ actor: `${start}cmd|' /C calc'!A0`, address: `${start}1`, action: `${start}2` })
     const records = await readCsv()
     expect(records).toHaveLength(starts.length)
     for (const { actor, address, action } of records) {
@@ -279,7 +285,7 @@ describe('the CSV', () => {
 })
 
 test('the service can add audit entries, but cannot change or delete them', async () => {
-  await put()
+  await addEntry()
   for (const change of [
     ...["update gateway.audit_entry set actor = 'x'", 'delete from gateway.audit_entry'],
     ...['truncate gateway.audit_entry', 'alter table gateway.audit_entry add y int', 'drop table gateway.audit_entry'],

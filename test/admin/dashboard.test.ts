@@ -22,7 +22,7 @@ const mill = await build.tenant({ name: 'The Old Mill' })
 await projected(pool)
 
 /** Opens the dashboard as an administrator. Returns the answer and the token in the answer. */
-async function open(fields: Fields = {}, by: Browser = browser) {
+async function openDashboard(fields: Fields = {}, by: Browser = browser) {
   const page = await by.submit(action, fields, { action })
   expect(page.status, page.text).toBe(201)
   const [newest] = (await listTokens(pool, { limit: 1 })).rows
@@ -35,7 +35,7 @@ const tenantsOf = async (secret: string) =>
   (await client.rest(secret, '/tenants')).body.data.map((tenant: { tenant_id: number }) => tenant.tenant_id).sort()
 
 test('the new token is valid for 8 hours and reads vouchers of all tenants, but personal data only when marketing is chosen', async () => {
-  const { token, secret } = await open()
+  const { token, secret } = await openDashboard()
   const [name, permissions] = [`Dashboard of ${root.email}`, ['view_vouchers', 'view_orders']]
   expect(token).toMatchObject({ name, createdBy: root.email, permissions, rateLimit: 1200 })
   expect(token.tenants).toMatchObject([whole(chain), whole(mill)])
@@ -45,7 +45,7 @@ test('the new token is valid for 8 hours and reads vouchers of all tenants, but 
   expect((await client.rest(secret, `/tenants/${mill}/customers/marketing-signups`)).status).toBe(403)
   expect((await client.resolve(secret, mill, { voucher_reference: 'X' })).status).toBe(403)
 
-  const marketing = await open({ marketing: 'yes' })
+  const marketing = await openDashboard({ marketing: 'yes' })
   expect(marketing.token.permissions).toEqual(['view_vouchers', 'view_orders', 'export_customer_information'])
   expect((await client.rest(marketing.secret, `/tenants/${mill}/customers/marketing-signups`)).status).toBe(200)
 })
@@ -54,7 +54,7 @@ test('when tenants are chosen, the token reads only these tenants', async () => 
   const form = await browser.submit(action, { do: `add:${shop}` }, { action })
   expect(form.status).toBe(200)
   expect(form.text).toContain('Chosen tenants: 1')
-  const { secret } = await open({ tenant: String(shop) })
+  const { secret } = await openDashboard({ tenant: String(shop) })
   expect(await tenantsOf(secret)).toEqual([shop])
   const unknown = await browser.submit(action, { tenant: '999999' }, { action })
   expect(unknown.status).toBe(422)
@@ -91,7 +91,7 @@ describe('every instance rejects the token within a second after the session of 
 
   test.each(Object.keys(ends))('%s', async name => {
     const viewer = await signIn(client, database, { email })
-    const { secret, token } = await open({}, viewer)
+    const { secret, token } = await openDashboard({}, viewer)
     const successor = await rotateToken(pool, tester, token.id, { overlap: 60, expiresAt: 'inherit' })
     const pairs = [secret, successor.secret].flatMap(each => instances.map(instance => ({ instance, secret: each })))
     const statuses = () =>
@@ -108,7 +108,7 @@ describe('every instance rejects the token within a second after the session of 
 
   test('requests with the token keep the session of its creator alive', async () => {
     const viewer = await signIn(client, database, { email })
-    const { secret, token } = await open({}, viewer)
+    const { secret, token } = await openDashboard({}, viewer)
     const idle = () => sql<{ long: boolean }[]>`
       select used_at < now() - interval '10 minutes' as long from gateway.session where ${sessionOf(token.id)}`
     await sql`update gateway.session set used_at = now() - interval '50 minutes' where ${sessionOf(token.id)}`

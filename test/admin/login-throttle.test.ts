@@ -6,10 +6,10 @@ const { pool, platform } = await createDatabase()
 
 beforeEach(() => platform`truncate gateway.audit_entry, gateway.rate_window`)
 
-let names = 0
+let usedNames = 0
 /** @returns true when the throttle accepted an attempt with a wrong password for a new account */
 async function isAccepted(attempts: ReturnType<typeof createLoginThrottle>, address: string): Promise<boolean> {
-  const attempt = attempts.signIn({ name: `guess${++names}@example.com`, address }, async () => null)
+  const attempt = attempts.signIn({ name: `guess${++usedNames}@example.com`, address }, async () => null)
   return (await Promise.allSettled([attempt]))[0].status === 'fulfilled'
 }
 

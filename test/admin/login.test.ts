@@ -10,22 +10,24 @@ const { database, client } = await startService()
 await createAccount(database)
 
 /** Returns a browser with a new address, so that each test has its own number of sign-in attempts. */
-let addresses = 0
-const stranger = (app = client.app) => createBrowser(app, { address: `127.1.0.${++addresses}` })
+let addressCount = 0
+const createStranger = (app = client.app) => createBrowser(app, { address: `127.1.0.${++addressCount}` })
 
 /** Reads the audit entries about sign-ins, newest first. */
-const audited = (actor: string) => database.pool<{ action: string; detail: { reason?: string }; address: string }[]>`
+const readSignInEntries = (actor: string) => database.pool<
+  { action: string; detail: { reason?: string }; address: string }[]
+>`
   select action, detail, address from gateway.audit_entry where actor = ${actor} order by id desc`
 
 describe('the sign-in', () => {
   test('accepts the e-mail in any case, and redirects to the requested page', async () => {
-    const browser = stranger()
+    const browser = createStranger()
     const turned = await browser.get('/admin/audit?from=1')
     expect(turned.status).toBe(303)
     const answer = await browser.submit(turned.location ?? '', { email: ' ROOT@example.com ', password: root.password })
     expect(answer).toMatchObject({ status: 303, location: '/admin/audit?from=1' })
     expect((await browser.get('/admin/account')).text).toContain(root.email)
-    const [entry] = await audited(root.email)
+    const [entry] = await readSignInEntries(root.email)
     expect(entry).toMatchObject({ action: 'administrator.sign_in', detail: { means: 'password' } })
     expect(await browser.get('/admin/login')).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
@@ -33,7 +35,7 @@ describe('the sign-in', () => {
   test('redirects to the first page when `next` is another site, or a path of more than 2,000 characters', async () => {
     const longest = `/admin/audit?actor=${'a'.repeat(1_981)}`
     const signIn = async (next: string) =>
-      (await stranger().submit('/admin/login', { email: root.email, password: root.password, next })).location
+      (await createStranger().submit('/admin/login', { email: root.email, password: root.password, next })).location
     expect(await signIn(longest)).toBe(longest)
     for (const next of [
       ...['//evil.example/admin', 'https://evil.example/admin/tokens', '/\\evil.example/admin'],
@@ -59,7 +61,7 @@ describe('the sign-in', () => {
       ['ligatures', ligatures.normalize('NFKC'), 422],
       ['ligatures', `a${'\u0300\u0323'.repeat(5_000)}`, 422],
     ] as const) {
-      const answer = await stranger().submit('/admin/login', { email: email(name), password })
+      const answer = await createStranger().submit('/admin/login', { email: email(name), password })
       expect([name, password.length, answer.status]).toEqual([name, password.length, status])
     }
   })
@@ -69,7 +71,7 @@ describe('the sign-in', () => {
       [127 * 1024, 422],
       [128 * 1024, 413],
     ] as const)
-      expect((await stranger().submit('/admin/login', { email: 'a'.repeat(length) })).status).toBe(status)
+      expect((await createStranger().submit('/admin/login', { email: 'a'.repeat(length) })).status).toBe(status)
   })
 
   test('gives the same answer after the same work for a wrong password, an unknown e-mail and a text that is no e-mail', async () => {
@@ -80,7 +82,7 @@ describe('the sign-in', () => {
     ]
     const said = []
     for (const fields of tries) {
-      const browser = stranger()
+      const browser = createStranger()
       const answer = await browser.submit('/admin/login', fields)
       expect(answer.status).toBe(422)
       expect(answer.cookies.join()).not.toContain('session=')
@@ -89,12 +91,14 @@ describe('the sign-in', () => {
     }
     expect(new Set(said).size).toBe(1)
     expect(said[0]).toContain('The e-mail or the password is wrong.')
-    expect((await audited('nobody@example.com'))[0]).toMatchObject({ action: 'administrator.sign_in_refused' })
+    expect((await readSignInEntries('nobody@example.com'))[0]).toMatchObject({
+      action: 'administrator.sign_in_refused',
+    })
     // The audit does not store a text that is no e-mail, because the text may be a password.
-    expect(await audited('no e-mail at all')).toEqual([])
+    expect(await readSignInEntries('no e-mail at all')).toEqual([])
 
     const began = performance.now()
-    await stranger().submit('/admin/login', { email: 'nobody1@example.com', password: 'not this one, surely' })
+    await createStranger().submit('/admin/login', { email: 'nobody1@example.com', password: 'not this one, surely' })
     expect(performance.now() - began).toBeGreaterThan(10)
   })
 })
@@ -105,15 +109,15 @@ describe('the limits', () => {
     const fields = { email: 'limited@example.com', password: 'wrong wrong wrong' }
     await createAccount(database, fields.email)
     for (let attempt = 0; attempt < 5; attempt++) {
-      expect((await stranger(app.app).submit('/admin/login', fields)).status).toBe(422)
+      expect((await createStranger(app.app).submit('/admin/login', fields)).status).toBe(422)
     }
-    const rejected = await stranger(app.app).submit('/admin/login', { ...fields, password: root.password })
+    const rejected = await createStranger(app.app).submit('/admin/login', { ...fields, password: root.password })
     expect(rejected).toMatchObject({ status: 429, text: expect.stringContaining('Try again in 15 minutes.') })
     expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(800)
     // The audit records each wrong attempt, and the first attempt over the limit.
-    const entries = await audited(fields.email)
+    const entries = await readSignInEntries(fields.email)
     expect(entries.map(entry => entry.detail.reason)).toEqual(['too many attempts', ...Array(5).fill('wrong password')])
-    const others = await stranger(app.app).submit('/admin/login', { email: root.email, password: root.password })
+    const others = await createStranger(app.app).submit('/admin/login', { email: root.email, password: root.password })
     expect(others.status).toBe(303)
   })
 
@@ -121,7 +125,7 @@ describe('the limits', () => {
     const app = await createApp(database)
     const [wrong, right] = ['wrong wrong wrong', root.password]
     for (const password of [wrong, wrong, wrong, wrong, right, wrong, wrong, wrong, wrong, right]) {
-      const answer = await stranger(app.app).submit('/admin/login', { email: root.email, password })
+      const answer = await createStranger(app.app).submit('/admin/login', { email: root.email, password })
       expect(answer.status).toBe(password === right ? 303 : 422)
     }
   })
@@ -130,7 +134,7 @@ describe('the limits', () => {
 test('sign-ins beyond the limit of concurrent password checks get 503', async () => {
   const app = await createApp(database)
   const forms = Array.from({ length: 40 }, async (_, index) => {
-    const browser = stranger(app.app)
+    const browser = createStranger(app.app)
     const form = await browser.load('/admin/login', { email: `flood${index}@example.com`, password: 'wrong wrong' })
     return () => browser.send(form)
   })
@@ -155,6 +159,6 @@ test('signing out ends the session and deletes its cookie', async () => {
   expect((await browser.get(answer.location ?? '')).text).toContain('You are signed out.')
   browser.jar.set('vgw-session', cookie)
   expect((await browser.get('/admin/account')).status).toBe(303)
-  expect((await audited(root.email))[0]?.action).toBe('administrator.sign_out')
+  expect((await readSignInEntries(root.email))[0]?.action).toBe('administrator.sign_out')
   expect((await browser.submit('/admin/login?because=<b>', { email: 'x@y.z' })).status).toBe(422)
 })

@@ -25,8 +25,8 @@ const provider = await startProvider([`${origin}${callback}`])
 const environment = { PUBLIC_URL: origin, ...provider.environment }
 const byDomain = await createApp(database, { ...environment, OIDC_DOMAINS: 'Example.com,example.org' })
 const byGroup = await createApp(database, { ...environment, OIDC_GROUPS: 'gateway-admins' })
-const either = { OIDC_DOMAINS: 'example.com', OIDC_GROUPS: 'gateway-admins' }
-const byEither = await createApp(database, { ...environment, ...either })
+const domainsAndGroups = { OIDC_DOMAINS: 'example.com', OIDC_GROUPS: 'gateway-admins' }
+const byEither = await createApp(database, { ...environment, ...domainsAndGroups })
 
 beforeEach(async () => {
   await database.platform`delete from gateway.administrator`
@@ -35,13 +35,13 @@ beforeEach(async () => {
 afterEach(provider.answerAsUsual)
 
 /** Returns a browser with a new address, so that each test has its own number of sign-in attempts. */
-let addresses = 0
-const open = (client = byDomain) =>
-  createBrowser(client.app, { origin, address: `10.1.${++addresses >> 8}.${addresses & 255}` })
+let addressCount = 0
+const createNewBrowser = (client = byDomain) =>
+  createBrowser(client.app, { origin, address: `10.1.${++addressCount >> 8}.${addressCount & 255}` })
 const ann: Person = { sub: 'ann-1', email: 'Ann@Example.com', email_verified: true }
 
 /** Signs in at the provider. Returns the path and query of the callback, which the browser has not requested yet. */
-async function journey(browser: Browser, person: Person | null, path = '/admin/login/openid') {
+async function signInAtProvider(browser: Browser, person: Person | null, path = '/admin/login/openid') {
   const gone = await browser.get(path)
   expect(gone.status).toBe(303)
   const back = new URL(await provider.visit(gone.location ?? '', person))
@@ -49,13 +49,14 @@ async function journey(browser: Browser, person: Person | null, path = '/admin/l
   return back.pathname + back.search
 }
 
-function forge({ jar }: Browser, changes: object): void {
+function changeStateCookie({ jar }: Browser, changes: object): void {
   const kept = JSON.parse(Buffer.from(jar.get('__Host-openid') ?? '', 'base64url').toString())
   jar.set('__Host-openid', Buffer.from(JSON.stringify({ ...kept, ...changes })).toString('base64url'))
 }
 
-const enter = async (browser: Browser, person: Person | null) => browser.get(await journey(browser, person))
-const people = async () => (await listAdministrators(pool)).map(({ email, hasOpenId }) => ({ email, hasOpenId }))
+const signInByProvider = async (browser: Browser, person: Person | null) =>
+  browser.get(await signInAtProvider(browser, person))
+const listPeople = async () => (await listAdministrators(pool)).map(({ email, hasOpenId }) => ({ email, hasOpenId }))
 
 /** Yields the chunks of an answer of 100 MB. */
 function* endless(onChunk: () => void) {
@@ -65,12 +66,12 @@ function* endless(onChunk: () => void) {
   }
 }
 
-const failures = () => pool<{ actor: string; reason: string }[]>`
+const readRefusedSignIns = () => pool<{ actor: string; reason: string }[]>`
   select actor, detail ->> 'reason' as reason from gateway.audit_entry
   where action = 'administrator.sign_in_refused' order by id desc`
 
 test('the sign-in page links to a configured provider, and the redirect stores its state in a cookie', async () => {
-  const browser = open()
+  const browser = createNewBrowser()
   const login = await browser.get('/admin/login?next=%2Fadmin%2Faudit')
   expect(login.html).toContain('href="/admin/login/openid?next=%2Fadmin%2Faudit"')
   const gone = await browser.get('/admin/login/openid')
@@ -84,12 +85,12 @@ test('the sign-in page links to a configured provider, and the redirect stores i
 
 describe('a person who returns', () => {
   test('from an allowed domain becomes an administrator, and is redirected to the requested page', async () => {
-    const browser = open()
-    const page = await browser.get(await journey(browser, ann, '/admin/login/openid?next=/admin/audit'))
+    const browser = createNewBrowser()
+    const page = await browser.get(await signInAtProvider(browser, ann, '/admin/login/openid?next=/admin/audit'))
     expect(page).toMatchObject({ status: 200, headers: { refresh: '0;url=/admin/audit' } })
     expect(browser.jar.has('__Host-openid')).toBe(false)
     expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
-    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
+    expect(await listPeople()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
     expect(await inviteFirstAdministrator(pool, tester)).toBeNull()
     const entries =
       await pool`select action, detail from gateway.audit_entry where actor = 'ann@example.com' order by id`
@@ -120,12 +121,12 @@ describe('a person who returns', () => {
     ['a verification without its e-mail', { ...unknown, idToken: verified }, missing],
     ['a group that is not configured', { sub: 'x', groups: ['gateway-admins'] }, 'the claim email is missing'],
   ])('from %s is rejected, and the reason names the claim', async (_what, person, reason) => {
-    const browser = open()
+    const browser = createNewBrowser()
     const text = expect.stringContaining(`you are not allowed to use this page: ${reason}.`)
-    expect(await enter(browser, person)).toMatchObject({ status: 403, text })
+    expect(await signInByProvider(browser, person)).toMatchObject({ status: 403, text })
     expect(browser.jar.has('__Host-session')).toBe(false)
-    expect(await people()).toEqual([])
-    expect((await failures())[0]?.reason).toBe(`openid: ${reason}`)
+    expect(await listPeople()).toEqual([])
+    expect((await readRefusedSignIns())[0]?.reason).toBe(`openid: ${reason}`)
   })
 
   test.each([
@@ -136,39 +137,39 @@ describe('a person who returns', () => {
     { email: 'ann@example.com', idToken: { email: 'ann@example.com' } },
     { email: 'ann@example.com', email_verified: undefined, xms_edov: true, idToken: { email: 'ann@example.com' } },
   ])('with an e-mail that is verified in another form or place is accepted: %j', async claims => {
-    expect((await enter(open(), { ...ann, ...claims })).status).toBe(200)
-    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
+    expect((await signInByProvider(createNewBrowser(), { ...ann, ...claims })).status).toBe(200)
+    expect(await listPeople()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
   })
 
   test('in an allowed group is accepted, with one group or several', async () => {
     for (const groups of ['gateway-admins', ['others', 'gateway-admins']]) {
-      const page = await enter(open(byGroup), { ...ann, groups })
+      const page = await signInByProvider(createNewBrowser(byGroup), { ...ann, groups })
       expect(page.status).toBe(200)
     }
     for (const groups of ['gateway', ['gateway-admins-not'], [['gateway-admins']], { 'gateway-admins': true }, null]) {
-      expect((await enter(open(byGroup), { ...ann, groups })).status).toBe(403)
-      expect((await failures())[0]?.reason).toBe('openid: the claim groups has no allowed group')
+      expect((await signInByProvider(createNewBrowser(byGroup), { ...ann, groups })).status).toBe(403)
+      expect((await readRefusedSignIns())[0]?.reason).toBe('openid: the claim groups has no allowed group')
     }
-    const neither = await enter(open(byEither), { sub: 'z' })
+    const neither = await signInByProvider(createNewBrowser(byEither), { sub: 'z' })
     expect(neither.text).toContain('the claim email is missing, and the claim groups is missing.')
   })
 
   test('is bound to the account with the same e-mail, and no other person can then be bound to that account', async () => {
     await createAccount(database, 'ann@example.com')
-    expect((await enter(open(), ann)).status).toBe(200)
-    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
+    expect((await signInByProvider(createNewBrowser(), ann)).status).toBe(200)
+    expect(await listPeople()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
     // The binding adds a way to sign in to the account, so the audit has an entry.
     const bound = () => pool`select actor, detail from gateway.audit_entry where action = 'administrator.bind'`
     const detail = { email: 'ann@example.com', subject: `${provider.issuer} ann-1` }
     expect(await bound()).toEqual([{ actor: 'ann@example.com', detail }])
-    expect((await enter(open(), ann)).status).toBe(200)
+    expect((await signInByProvider(createNewBrowser(), ann)).status).toBe(200)
     expect(await bound()).toHaveLength(1)
     // After the binding, the subject identifies the person, even when the e-mail changes.
-    expect((await enter(open(), { ...ann, email: 'ann.new@example.org' })).status).toBe(200)
-    expect(await people()).toHaveLength(1)
+    expect((await signInByProvider(createNewBrowser(), { ...ann, email: 'ann.new@example.org' })).status).toBe(200)
+    expect(await listPeople()).toHaveLength(1)
     const text = expect.stringContaining('belongs to another person')
-    expect(await enter(open(), { ...ann, sub: 'ann-2' })).toMatchObject({ status: 403, text })
-    expect((await failures())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
+    expect(await signInByProvider(createNewBrowser(), { ...ann, sub: 'ann-2' })).toMatchObject({ status: 403, text })
+    expect((await readRefusedSignIns())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
   })
 
   test('is rejected by subject, e-mail and group after the removal of the account', async () => {
@@ -177,14 +178,15 @@ describe('a person who returns', () => {
       { sub: 'eve', groups: 'gateway-admins' },
     ]
     await createAccount(database, bob.email)
-    await enter(open(), ann)
-    await enter(open(byGroup), eve)
+    await signInByProvider(createNewBrowser(), ann)
+    await signInByProvider(createNewBrowser(byGroup), eve)
     await pool`update gateway.administrator set removed_at = now()`
     for (const person of [ann, { ...ann, sub: 'ann-3' }, bob]) {
-      expect((await enter(open(), person)).status).toBe(403)
+      expect((await signInByProvider(createNewBrowser(), person)).status).toBe(403)
     }
-    for (const sub of ['eve', 'e'.repeat(255)]) expect((await enter(open(byGroup), { ...eve, sub })).status).toBe(403)
-    expect(await people()).toEqual([])
+    for (const sub of ['eve', 'e'.repeat(255)])
+      expect((await signInByProvider(createNewBrowser(byGroup), { ...eve, sub })).status).toBe(403)
+    expect(await listPeople()).toEqual([])
   })
 
   test.each<[string, Omit<Person, 'sub'>]>([
@@ -196,22 +198,23 @@ describe('a person who returns', () => {
   ])('in an allowed group with %s is bound only to the subject', async (_what, claims) => {
     await createAccount(database, 'ann@example.com')
     const eve = { sub: 'Eve@1', groups: 'gateway-admins', ...claims }
-    for (const client of [byGroup, byEither]) expect((await enter(open(client), eve)).status).toBe(200)
-    expect(await people()).toEqual([
+    for (const client of [byGroup, byEither])
+      expect((await signInByProvider(createNewBrowser(client), eve)).status).toBe(200)
+    expect(await listPeople()).toEqual([
       { email: 'ann@example.com', hasOpenId: false },
       { email: 'eve%401@127.0.0.1.invalid', hasOpenId: true },
     ])
     // A person with the same e-mail, verified, can still sign in to the account.
-    expect((await enter(open(byGroup), { ...ann, groups: 'gateway-admins' })).status).toBe(200)
-    expect(await people()).toContainEqual({ email: 'ann@example.com', hasOpenId: true })
+    expect((await signInByProvider(createNewBrowser(byGroup), { ...ann, groups: 'gateway-admins' })).status).toBe(200)
+    expect(await listPeople()).toContainEqual({ email: 'ann@example.com', hasOpenId: true })
   })
 })
 
 test('a person who is removed during the sign-in is rejected', async () => {
-  await enter(open(), ann)
+  await signInByProvider(createNewBrowser(), ann)
   await createAccount(database)
-  const browser = open()
-  const path = await journey(browser, ann)
+  const browser = createNewBrowser()
+  const path = await signInAtProvider(browser, ann)
   const [removed, entered] = await atOnce<unknown>(database.platform, 'gateway.administrator', [
     () => removeAdministrator(pool, tester, 'ann@example.com'),
     () => browser.get(path),
@@ -229,7 +232,7 @@ test('a failed callback counts as a wrong attempt of its address, and a successf
   for (let attempt = 1; attempt < 20; attempt++) {
     await throttle.signIn({ name: `guess${attempt}@example.com`, address }, async () => null)
   }
-  expect((await enter(createBrowser(byDomain.app, { origin, address }), ann)).status).toBe(200)
+  expect((await signInByProvider(createBrowser(byDomain.app, { origin, address }), ann)).status).toBe(200)
   const browser = createBrowser(byDomain.app, { origin, address })
   for (const status of [403, 429]) {
     await browser.get('/admin/login/openid')
@@ -239,33 +242,33 @@ test('a failed callback counts as a wrong attempt of its address, and a successf
 
 describe('a callback is rejected', () => {
   test('when it comes from another browser, comes twice, has another state, or has an error of the provider', async () => {
-    const browser = open()
-    const path = await journey(browser, ann)
+    const browser = createNewBrowser()
+    const path = await signInAtProvider(browser, ann)
     const text = expect.stringContaining('was started in another browser')
-    expect(await open().get(path)).toMatchObject({ status: 403, text })
+    expect(await createNewBrowser().get(path)).toMatchObject({ status: 403, text })
     const kept = browser.jar.get('__Host-openid') ?? ''
     expect((await browser.get(path)).status).toBe(200)
     browser.jar.set('__Host-openid', kept)
     expect((await browser.get(path)).status).toBe(403)
 
-    const victim = open()
+    const victim = createNewBrowser()
     await victim.get('/admin/login/openid')
-    expect((await victim.get(await journey(open(), ann))).status).toBe(403)
-    expect((await enter(open(), null)).text).toContain('Your organisation did not sign you in.')
-    const broken = open()
+    expect((await victim.get(await signInAtProvider(createNewBrowser(), ann))).status).toBe(403)
+    expect((await signInByProvider(createNewBrowser(), null)).text).toContain('Your organisation did not sign you in.')
+    const broken = createNewBrowser()
     broken.jar.set('__Host-openid', 'nonsense')
     expect((await broken.get(`${callback}?code=x&state=y`)).status).toBe(403)
-    expect(await people()).toHaveLength(1)
+    expect(await listPeople()).toHaveLength(1)
   })
 
   test('when it lacks the state, the nonce or the verifier', async () => {
     for (const name of ['state', 'nonce', 'verifier']) {
-      const browser = open()
-      const path = await journey(browser, ann)
-      forge(browser, { [name]: 'A'.repeat(43) })
+      const browser = createNewBrowser()
+      const path = await signInAtProvider(browser, ann)
+      changeStateCookie(browser, { [name]: 'A'.repeat(43) })
       expect((await browser.get(path)).status).toBe(403)
     }
-    expect(await people()).toEqual([])
+    expect(await listPeople()).toEqual([])
   })
 })
 
@@ -303,15 +306,15 @@ describe('the ID token', async () => {
     ['of another sign-in', withClaims(() => ({ nonce: 'another' }))],
     ['with another subject than the user info', withClaims(() => ({ sub: 'somebody-else' }))],
   ])('%s is rejected with 403 and an audit entry', async (_what, change) => {
-    const browser = open(logged)
-    const path = await journey(browser, ann)
+    const browser = createNewBrowser(logged)
+    const path = await signInAtProvider(browser, ann)
     answerWith(change)
-    const before = (await failures()).length
+    const before = (await readRefusedSignIns()).length
     const page = await browser.get(path)
     expect([page.status, page.text]).toEqual([403, expect.stringContaining('Your organisation did not sign you in.')])
     expect(browser.jar.has('__Host-session')).toBe(false)
-    expect(await people()).toEqual([])
-    const entries = await failures()
+    expect(await listPeople()).toEqual([])
+    const entries = await readRefusedSignIns()
     expect(entries).toHaveLength(before + 1)
     expect(entries[0]).toEqual({ actor: 'no e-mail', reason: 'openid: provider' })
     const written = lines().filter(({ msg }) => msg === 'sign-in through the OpenID provider failed')
@@ -324,21 +327,21 @@ describe('the ID token', async () => {
     ['that is issued in some minutes, by our clock', withClaims(() => ({ iat: now() + 270, nbf: now() + 270 }))],
     ['that is as old as the sign-in', withClaims(() => ({ iat: now() - 870, auth_time: 1 }))],
   ])('%s is accepted', async (_what, change) => {
-    const browser = open()
-    const path = await journey(browser, ann)
+    const browser = createNewBrowser()
+    const path = await signInAtProvider(browser, ann)
     answerWith(change)
     expect((await browser.get(path)).status).toBe(200)
   })
 
   test('is accepted when the new key of the provider signed it, and rejected when the former key did', async () => {
-    expect((await enter(open(), ann)).status).toBe(200)
+    expect((await signInByProvider(createNewBrowser(), ann)).status).toBe(200)
     const next = createSigningKey('next')
     provider.answer('/jwks', () => ({ keys: [next.publicJwk] }))
     answerWith(withHeader({ kid: 'next' }, next.privateKey))
-    expect((await enter(open(), ann)).status).toBe(200)
+    expect((await signInByProvider(createNewBrowser(), ann)).status).toBe(200)
     // The provider still signs with its former key, which it no longer publishes.
     answerWith((_, text) => text)
-    expect((await enter(open(), ann)).status).toBe(403)
+    expect((await signInByProvider(createNewBrowser(), ann)).status).toBe(403)
   })
 
   test.each([
@@ -350,14 +353,14 @@ describe('the ID token', async () => {
     const client = await createApp(database, { ...environment, OIDC_ISSUER: configured, OIDC_DOMAINS: 'example.com' })
     provider.answer('/.well-known/openid-configuration', body => ({ ...body, issuer }))
     answerWith(withClaims(() => ({ iss: issuer })))
-    const browser = open(client)
-    const back = (await journey(browser, ann)).replace(/(?<=[?&]iss=)[^&]*/, encodeURIComponent(issuer))
+    const browser = createNewBrowser(client)
+    const back = (await signInAtProvider(browser, ann)).replace(/(?<=[?&]iss=)[^&]*/, encodeURIComponent(issuer))
     expect((await browser.get(back)).status).toBe(200)
   })
 
   test('is rejected with a remedy when it leaves groups out because there are too many', async () => {
-    const browser = open(byGroup)
-    const path = await journey(browser, ann)
+    const browser = createNewBrowser(byGroup)
+    const path = await signInAtProvider(browser, ann)
     answerWith(withClaims(() => ({ _claim_names: { groups: 'src1' } })))
     expect((await browser.get(path)).text).toContain(
       'the claim groups is left out, because it has too many values (_claim_names): configure the provider to send only the',
@@ -372,7 +375,7 @@ describe('the ID token', async () => {
   ])('suffices when the provider refuses user info, or else the error names the missing claim: %#', async (client, idToken, answers, status) => {
     for (const answer of answers) {
       provider.answer('/me', () => answer)
-      const page = await enter(open(client), { sub: `ann-${status}`, idToken })
+      const page = await signInByProvider(createNewBrowser(client), { sub: `ann-${status}`, idToken })
       expect([answer, page.status]).toEqual([answer, status])
       if (status === 403) expect(page.text).toContain('the claim groups is missing')
     }
@@ -383,8 +386,8 @@ describe('the ID token', async () => {
     ['/.well-known/openid-configuration', body => ({ ...body, issuer: 'https://another.example' })],
     ['/token', () => 401],
   ])('answers 500 and not to try again when %s will never do', async (path, answer) => {
-    const browser = open()
-    const back = await journey(browser, ann)
+    const browser = createNewBrowser()
+    const back = await signInAtProvider(browser, ann)
     provider.answer(path, answer)
     const page = await browser.get(back)
     expect([page.status, page.headers['retry-after']]).toEqual([500, undefined])
@@ -400,8 +403,8 @@ describe('the ID token', async () => {
     ],
   ])('%s is rejected with 500, whatever the provider says it signs with', async (_what, change) => {
     for (const id_token_signing_alg_values_supported of [['RS256', 'HS256', 'none'], ['RS256'], undefined]) {
-      const browser = open()
-      const path = await journey(browser, ann)
+      const browser = createNewBrowser()
+      const path = await signInAtProvider(browser, ann)
       answerWith(change)
       provider.answer('/.well-known/openid-configuration', body => ({ ...body, id_token_signing_alg_values_supported }))
       expect([(await browser.get(path)).status, browser.jar.has('__Host-session')]).toEqual([500, false])
@@ -414,41 +417,43 @@ describe('the ID token', async () => {
     ['/jwks', 500],
     ['/me', 403],
   ])('the service answers 503 when %s gives an error, and reads little of an answer that does not end', async (path, status) => {
-    const browser = open()
-    const back = await journey(browser, ann)
+    const browser = createNewBrowser()
+    const back = await signInAtProvider(browser, ann)
     provider.answer(path, () => 'Bad gateway')
     const page = await browser.get(back)
     expect([page.status, page.headers['retry-after']]).toEqual([503, '30'])
     let sent = 0
-    const other = open()
+    const other = createNewBrowser()
     provider.answerAsUsual()
-    const again = await journey(other, ann)
+    const again = await signInAtProvider(other, ann)
     provider.answer(path, () => Readable.from(endless(() => sent++)))
     expect((await other.get(again)).status).toBe(status)
     expect(sent).toBeLessThan(50)
-    expect(await people()).toEqual([])
+    expect(await listPeople()).toEqual([])
   })
 })
 
-const failedFetch = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
-const errorBody = (error: string, status: number) =>
+const createFetchError = (code: string) =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+const createErrorBody = (error: string, status: number) =>
   new ResponseBodyError('', { cause: { error }, response: new Response(null, { status }) })
-const answered = (error: string) => new AuthorizationResponseError('', { cause: new URLSearchParams({ error }) })
+const createErrorAnswer = (error: string) =>
+  new AuthorizationResponseError('', { cause: new URLSearchParams({ error }) })
 
 test.each<[ReturnType<typeof failureKindOf>, Error[]]>([
-  ['temporary', [errorBody('slow_down', 429), errorBody('temporarily_unavailable', 400)]],
-  ['temporary', [answered('temporarily_unavailable'), ...['ECONNREFUSED', 'EAI_AGAIN'].map(failedFetch)]],
-  ['invalid', [answered('access_denied'), errorBody('invalid_grant', 400)]],
-  ['refused', [errorBody('invalid_client', 401), ...['ENOTFOUND', 'CERT_HAS_EXPIRED'].map(failedFetch)]],
-  ['refused', ['ERR_TLS_CERT_ALTNAME_INVALID', 'SELF_SIGNED_CERT_IN_CHAIN'].map(failedFetch)],
+  ['temporary', [createErrorBody('slow_down', 429), createErrorBody('temporarily_unavailable', 400)]],
+  ['temporary', [createErrorAnswer('temporarily_unavailable'), ...['ECONNREFUSED', 'EAI_AGAIN'].map(createFetchError)]],
+  ['invalid', [createErrorAnswer('access_denied'), createErrorBody('invalid_grant', 400)]],
+  ['refused', [createErrorBody('invalid_client', 401), ...['ENOTFOUND', 'CERT_HAS_EXPIRED'].map(createFetchError)]],
+  ['refused', ['ERR_TLS_CERT_ALTNAME_INVALID', 'SELF_SIGNED_CERT_IN_CHAIN'].map(createFetchError)],
 ])('a failure is %s', (kind, failures) => {
   expect(failures.map(failureKindOf)).toEqual(failures.map(() => kind))
 })
 
 test('the callback validates the requested page again', async () => {
-  const browser = open()
-  const path = await journey(browser, ann)
-  forge(browser, { next: 'https://evil.example/admin/tokens' })
+  const browser = createNewBrowser()
+  const path = await signInAtProvider(browser, ann)
+  changeStateCookie(browser, { next: 'https://evil.example/admin/tokens' })
   expect((await browser.get(path)).headers.refresh).toBe('0;url=/admin/tokens')
 })
 
@@ -457,7 +462,7 @@ test('a provider that is down gives 503, passwords keep working, and a later sig
   const issuer = `http://127.0.0.1:${port}`
   const client = await createApp(database, { ...environment, OIDC_ISSUER: issuer, OIDC_DOMAINS: 'example.com' })
   await createAccount(database)
-  const browser = open(client)
+  const browser = createNewBrowser(client)
   const page = await browser.get('/admin/login/openid')
   expect(page).toMatchObject({ status: 503, text: expect.stringContaining('or sign in with a password') })
   expect((await browser.submit('/admin/login', root)).status).toBe(303)
@@ -467,6 +472,6 @@ test('a provider that is down gives 503, passwords keep working, and a later sig
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ issuer, authorization_endpoint }))
   })
   await new Promise<void>(resolve => back.listen(port, '127.0.0.1', resolve))
-  expect((await open(client).get('/admin/login/openid')).status).toBe(303)
+  expect((await createNewBrowser(client).get('/admin/login/openid')).status).toBe(303)
   await new Promise(resolve => back.close(resolve))
 })

@@ -10,33 +10,33 @@ import { type Browser, changePassword, createAccount, createBrowser, root, signI
 
 const { database, client } = await startService()
 const { pool, platform } = database
-const ours = 'https://gateway.example.com'
-const publicly = { origin: ours }
-const https = await createApp(database, { PUBLIC_URL: ours })
+const publicOrigin = 'https://gateway.example.com'
+const publicBrowserOptions = { origin: publicOrigin }
+const publicClient = await createApp(database, { PUBLIC_URL: publicOrigin })
 
-const rows = async () => (await pool<{ count: number }[]>`select count(*) from gateway.session`)[0]?.count ?? 0
+const countSessions = async () => (await pool<{ count: number }[]>`select count(*) from gateway.session`)[0]?.count ?? 0
 
 /** Reads the session id from the cookie of a browser. The database stores only the hash of the id. */
-const idOf = ({ jar }: Browser) => decodeURIComponent(jar.get('vgw-session') ?? '').split('.')[0] ?? ''
-const hashOf = (browser: Browser) => createHash('sha256').update(idOf(browser)).digest()
+const readSessionId = ({ jar }: Browser) => decodeURIComponent(jar.get('vgw-session') ?? '').split('.')[0] ?? ''
+const hashSessionId = (browser: Browser) => createHash('sha256').update(readSessionId(browser)).digest()
 
-async function storedOf(browser: Browser) {
+async function readStoredSession(browser: Browser) {
   const [row] = await pool<{ data: string; lifetime: string; usedAt: string }[]>`
     select session::text as data, (expires_at - created_at)::text as lifetime, used_at as "usedAt"
-    from gateway.session where id_hash = ${hashOf(browser)}`
+    from gateway.session where id_hash = ${hashSessionId(browser)}`
   return row!
 }
 
 describe('a session', () => {
   test('exists only after a sign-in, and the database stores only the hash of its id', async () => {
-    const before = await rows()
+    const before = await countSessions()
     const stranger = createBrowser(client.app)
     for (const path of ['login', 'tokens', 'nowhere']) await stranger.get(`/admin/${path}`)
-    expect([stranger.jar.has('vgw-session'), await rows()]).toEqual([false, before])
+    expect([stranger.jar.has('vgw-session'), await countSessions()]).toEqual([false, before])
 
     const browser = await signIn(client, database)
-    expect(await rows()).toBe(before + 1)
-    expect((await storedOf(browser)).data).not.toContain(idOf(browser))
+    expect(await countSessions()).toBe(before + 1)
+    expect((await readStoredSession(browser)).data).not.toContain(readSessionId(browser))
   })
 
   test('gets a new id at the sign-in, and the old id becomes invalid (session fixation)', async () => {
@@ -65,18 +65,18 @@ describe('a session', () => {
       platform`used_at = now() - interval '61 minutes'`,
     ]) {
       const browser = await signIn(client, database)
-      expect((await storedOf(browser)).lifetime).toBe('12:00:00')
-      await platform`update gateway.session set ${change} where id_hash = ${hashOf(browser)}`
+      expect((await readStoredSession(browser)).lifetime).toBe('12:00:00')
+      await platform`update gateway.session set ${change} where id_hash = ${hashSessionId(browser)}`
       expect((await browser.get('/admin/account')).status).toBe(303)
-      const before = await rows()
+      const before = await countSessions()
       await deleteExpiredSessions(pool)
-      expect(await rows()).toBe(before - 1)
+      expect(await countSessions()).toBe(before - 1)
     }
   })
 
   test('saves its last use once a minute', async () => {
     const browser = await signIn(client, database)
-    const usedAt = async () => (await storedOf(browser)).usedAt
+    const usedAt = async () => (await readStoredSession(browser)).usedAt
     const first = await usedAt()
     await browser.get('/admin/account')
     expect(await usedAt()).toBe(first)
@@ -210,7 +210,7 @@ describe('a password change during a sign-in with the old password', () => {
 })
 
 test.each([
-  ['https', https, publicly, ['__Host-', 'Secure'], expect.stringContaining('max-age=31536000')],
+  ['https', publicClient, publicBrowserOptions, ['__Host-', 'Secure'], expect.stringContaining('max-age=31536000')],
   ['http on this machine', client, {}, ['vgw-'], undefined],
 ])('over %s cookies are for this host and for no script', async (_, { app }, options, [prefix, ...secure], hsts) => {
   await createAccount(database)
@@ -257,7 +257,12 @@ test('the service does not serve files outside the folder of the assets', async 
 })
 
 test.each([
-  ['over https', https, publicly, ['http://gateway.example.com', `${ours}.evil.example`, `${ours}:8443`]],
+  [
+    'over https',
+    publicClient,
+    publicBrowserOptions,
+    ['http://gateway.example.com', `${publicOrigin}.evil.example`, `${publicOrigin}:8443`],
+  ],
   ['on this machine', client, {}, ['http://127.0.0.1:8080', 'http://localhost:8081', 'https://localhost:8080']],
 ])('%s: a request from another origin neither signs in nor signs out', async (_, service, options, similar) => {
   const browser = await signIn(service, database, options)

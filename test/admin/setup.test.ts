@@ -21,11 +21,11 @@ beforeEach(async () => {
 
 const pathOf = (secret: string | null) => `/admin/setup/${secret}`
 const rootActor = { name: root.email, address: '127.0.0.1' }
-const chosen = { password: root.password, again: root.password }
-const visit = (path: string) => createBrowser(client.app).get(path)
-const statusOf = async (secret: string | null) => (await visit(pathOf(secret))).status
+const newPassword = { password: root.password, again: root.password }
+const visitPath = (path: string) => createBrowser(client.app).get(path)
+const statusOf = async (secret: string | null) => (await visitPath(pathOf(secret))).status
 const emails = async () => (await listAdministrators(pool)).map(({ email }) => email)
-const acts = () => pool<{ actor: string; action: string }[]>`
+const readLastEntries = () => pool<{ actor: string; action: string }[]>`
   select actor, action, address from gateway.audit_entry order by id desc limit 2`
 
 describe('the sign-in without an administrator', () => {
@@ -58,14 +58,17 @@ describe('the link of the first administrator', () => {
     const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     expect((await browser.get(path)).text).toContain('Set up the first administrator')
-    const answer = await browser.submit(path, { email: ' Root@Example.com', ...chosen })
+    const answer = await browser.submit(path, { email: ' Root@Example.com', ...newPassword })
     expect(answer).toMatchObject({ status: 303, location: '/admin/tokens' })
     expect((await browser.get('/admin/account')).text).toContain('root@example.com')
-    expect(await acts()).toEqual([
+    expect(await readLastEntries()).toEqual([
       { actor: root.email, action: 'administrator.sign_in', address: '127.0.0.1' },
       { actor: root.email, action: 'administrator.create', address: '127.0.0.1' },
     ])
-    expect(await visit(path)).toMatchObject({ status: 404, text: expect.stringContaining('This link is not valid') })
+    expect(await visitPath(path)).toMatchObject({
+      status: 404,
+      text: expect.stringContaining('This link is not valid'),
+    })
   })
 
   test('shows an error at each invalid field, and works afterwards', async () => {
@@ -83,7 +86,7 @@ describe('the link of the first administrator', () => {
       expect(answer).toMatchObject({ status: 422, text: expect.stringContaining(sentence) })
       expect(answer.html).not.toContain(`value="${password}"`)
     }
-    expect((await browser.submit(path, { email: root.email, ...chosen })).status).toBe(303)
+    expect((await browser.submit(path, { email: root.email, ...newPassword })).status).toBe(303)
   })
 
   test.each([
@@ -94,7 +97,7 @@ describe('the link of the first administrator', () => {
     for (let link = 0; link < links; link++) paths.push(pathOf(await inviteFirstAdministrator(pool, tester)))
     const posts = ['one@example.com', 'two@example.com', 'three@example.com'].map(async (email, index) => {
       const browser = createBrowser(client.app)
-      const form = await browser.load(paths[index % links] ?? '', { ...chosen, email })
+      const form = await browser.load(paths[index % links] ?? '', { ...newPassword, email })
       return () => browser.send(form)
     })
     const outcomes = await atOnce(database.platform, 'gateway.invitation', await Promise.all(posts))
@@ -115,7 +118,7 @@ describe('the link of the first administrator', () => {
     expect(await statusOf(first)).toBe(200)
     // An expired link does not invalidate the other links.
     expect(await acceptInvitation(pool, rootActor, old ?? '', { email: null }, root.password)).toBeNull()
-    const form = await browser.load(pathOf(newer), { email: root.email, ...chosen })
+    const form = await browser.load(pathOf(newer), { email: root.email, ...newPassword })
     await createAccount(database, 'sooner@example.com')
     expect((await browser.send(form)).status).toBe(404)
     expect(await statusOf(first)).toBe(404)
@@ -138,7 +141,7 @@ describe('the link of an account', () => {
     const fresh = { password: 'quite another password', again: 'quite another password' }
     expect((await createBrowser(client.app).submit(path, fresh)).status).toBe(303)
     expect((await browser.get('/admin/account')).status).toBe(303)
-    expect((await acts())[1]).toMatchObject({ actor: root.email, action: 'administrator.change_password' })
+    expect((await readLastEntries())[1]).toMatchObject({ actor: root.email, action: 'administrator.change_password' })
     const signInWith = (password: string) => createBrowser(client.app).submit('/admin/login', { ...root, password })
     expect([(await signInWith(root.password)).status, (await signInWith(fresh.password)).status]).toEqual([422, 303])
   })
@@ -148,7 +151,7 @@ describe('the link of an account', () => {
     const browser = createBrowser(client.app)
     const path = pathOf(await inviteAdministrator(pool, tester, root.email))
     await atOnce<unknown>(database.platform, 'gateway.administrator', [
-      () => browser.submit(path, chosen),
+      () => browser.submit(path, newPassword),
       () => createAdministrator(pool, tester, root.email, root.password),
     ])
     expect((await browser.get('/admin/account')).status).toBe(303)

@@ -32,19 +32,19 @@ const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 const decode = (html: string) => html.replace(/&(\w+|#\w+);/g, (whole, name: string) => entities[name] ?? whole)
 
 /** Returns the text of a part of a page without tags; white space becomes one blank. */
-const textOf = (html: string) =>
+const toText = (html: string) =>
   decode(html.replaceAll(/<[^>]*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .trim()
 
 /** Returns one list of cell texts per row of the tables in a page or in a part of a page. */
-export const rowsOf = (html: string): string[][] =>
+export const readTableRows = (html: string): string[][] =>
   [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
-    [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => textOf(cell)),
+    [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => toText(cell)),
   )
 
 /** Returns the address of a pager's link to another page. */
-export const linkOf = ({ html }: Page, rel: 'next' | 'prev'): string | undefined =>
+export const findPagerLink = ({ html }: Page, rel: 'next' | 'prev'): string | undefined =>
   new RegExp(`href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
 
 const attribute = (tag: string, name: string): string | null => {
@@ -114,7 +114,7 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
       else jar.set(name, value)
     }
     const body = /<body>([\s\S]*)<\/body>/.exec(html)?.[1] ?? ''
-    return { status, headers: received.headers, html, text: textOf(body), location: received.headers.location, cookies }
+    return { status, headers: received.headers, html, text: toText(body), location: received.headers.location, cookies }
   }
 
   const post = (path: string, fields: Fields | URLSearchParams, headers: SentHeaders = {}) =>
@@ -174,14 +174,14 @@ export const root = { email: 'root@example.com', password: 'a lot of quiet water
  * The scrypt key of the password of `root`, with the smallest parameters. A check of this key takes almost no time; a
  * check of a usual key takes 0.25 s.
  */
-const rootKey =
+const rootPasswordKey =
   'c2NyeXB0AAEAAAABAAAAAdigMOEJohJdaSyD3orJSgg8yrb/SrFyUY30kemcPNuFFy1vuPkT/j6wm0n7meCRVcwp/W0Kpzs4Fcsay/mdRI67VHWjRqNSP+XxS9B1xnbF'
 
 type Accounts = Pick<TestDatabase, 'pool'>
 
 /** Creates an administrator with the password of `root`. If the administrator exists, only its sessions end. */
 export async function createAccount({ pool }: Accounts, email = root.email): Promise<void> {
-  await setPassword(pool, tester, pool`account as (select ${email}::text as email)`, rootKey)
+  await setPassword(pool, tester, pool`account as (select ${email}::text as email)`, rootPasswordKey)
 }
 
 /** Creates an administrator as `createAccount` does, and returns a browser in which the administrator is signed in. */

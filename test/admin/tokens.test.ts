@@ -10,7 +10,16 @@ import { collectLog } from '../support/log.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createBrowser, type Fields, formsOf, linkOf, type Page, root, rowsOf, signIn } from './support.ts'
+import {
+  createBrowser,
+  type Fields,
+  findPagerLink,
+  formsOf,
+  type Page,
+  readTableRows,
+  root,
+  signIn,
+} from './support.ts'
 
 const { database, build, client: otherInstance } = await startService()
 const { pool } = database
@@ -23,16 +32,16 @@ const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain, subdoma
 const mill = await build.tenant({ name: 'The Old Mill' })
 await projected(pool)
 
-const entriesOf = ({ html }: Page) => rowsOf(html).slice(1)
+const entriesOf = ({ html }: Page) => readTableRows(html).slice(1)
 
 const namesOf = (page: Page) => entriesOf(page).map(row => row[0])
 
 const secretOf = ({ html }: Page) => /id="secret"[^>]*>(vgw_\w+)</.exec(html)?.[1] ?? ''
 
-const form: Fields = { do: 'save', name: 'Till', tenant: String(mill), permission: ['view_vouchers'] }
+const newTokenForm: Fields = { do: 'save', name: 'Till', tenant: String(mill), permission: ['view_vouchers'] }
 
-async function create(fields: Fields = {}): Promise<{ id: number; secret: string; page: Page }> {
-  const page = await browser.submit('/admin/tokens/new', { ...form, ...fields })
+async function createToken(fields: Fields = {}): Promise<{ id: number; secret: string; page: Page }> {
+  const page = await browser.submit('/admin/tokens/new', { ...newTokenForm, ...fields })
   expect(page.status, page.text).toBe(201)
   return { id: Number(/\/admin\/tokens\/(\d+)"/.exec(page.html)?.[1]), secret: secretOf(page), page }
 }
@@ -42,7 +51,7 @@ const statusesOf = (secret: string, path = '/tenants') =>
   Promise.all(instances.map(async instance => (await instance.rest(secret, path)).status))
 const statusOf = async (secret: string, path?: string) => (await statusesOf(secret, path))[0]
 
-const answersWithinASecond = (status: number, secret: string, path?: string) =>
+const waitForStatus = (status: number, secret: string, path?: string) =>
   until(`the answer is ${status}`, async () => (await statusesOf(secret, path)).every(is => is === status), 1_000)
 
 const auditOf = (id: number) => database.platform<{ action: string; actor: string; address: string; detail: object }[]>`
@@ -53,7 +62,7 @@ const countTokens = async () => (await listTokens(pool, { limit: 10_000 })).rows
 const hoursUntil = (instant: string | null) => (Date.parse(instant ?? '') - Date.now()) / 3_600_000
 
 test('the secret of a new token works, is shown once, and is stored nowhere', async () => {
-  const { id, secret, page } = await create({
+  const { id, secret, page } = await createToken({
     name: 'Partner till',
     contact: 'ops@partner.example',
     rateLimit: '77',
@@ -92,7 +101,7 @@ test('a form that is sent to all instances creates one token, even after a resta
   const before = await countTokens()
   const { id } = await build.token([mill], { name: 'To be turned' })
   for (const [path, fields] of [
-    ['/admin/tokens/new', { ...form, name: 'Once everywhere' }],
+    ['/admin/tokens/new', { ...newTokenForm, name: 'Once everywhere' }],
     [`/admin/tokens/${id}/rotate`, {}],
   ] as const) {
     const filled = await browser.load(path, fields)
@@ -142,16 +151,16 @@ test('the form shows an error at its field, and keeps all values', async () => {
     [{ expiry: '-5' }, 'Choose when the token ends'],
   ]
   for (const [fields, said] of wrong) {
-    const rejected = await browser.submit('/admin/tokens/new', { ...form, ...fields })
+    const rejected = await browser.submit('/admin/tokens/new', { ...newTokenForm, ...fields })
     expect(rejected).toMatchObject({ status: 422, text: expect.stringContaining(said) })
   }
   expect(await countTokens()).toBe(before)
   const longest = { name: '🎁'.repeat(200), contact: '🎁'.repeat(200) }
-  expect(await getToken(pool, (await create(longest)).id)).toMatchObject(longest)
+  expect(await getToken(pool, (await createToken(longest)).id)).toMatchObject(longest)
 })
 
 test('a token ends at the chosen time', async () => {
-  const endOf = async (fields: Fields) => (await getToken(pool, (await create(fields)).id)).expiresAt
+  const endOf = async (fields: Fields) => (await getToken(pool, (await createToken(fields)).id)).expiresAt
   expect(await endOf({ expiry: 'never' })).toBe(null)
   expect(await endOf({ expiry: 'date', expiresAt: '2099-12-31' })).toBe('2099-12-31T23:59:59.000000Z')
 })
@@ -165,7 +174,7 @@ test('a token is rejected from the moment it ends', async () => {
 })
 
 test('within a second, an edit changes what v1 allows, and the edit has an audit entry', async () => {
-  const { id, secret } = await create({ name: 'Edited', contact: 'old@example.com' })
+  const { id, secret } = await createToken({ name: 'Edited', contact: 'old@example.com' })
   expect(await statusOf(secret, `/tenants/${mill}/catalog/vouchers`)).toBe(200)
   expect(await statusOf(secret, `/tenants/${shop}/catalog/vouchers`)).toBe(403)
   const page = await browser.submit(`/admin/tokens/${id}/edit`, {
@@ -178,20 +187,20 @@ test('within a second, an edit changes what v1 allows, and the edit has an audit
   })
   expect(page.location).toBe(`/admin/tokens/${id}`)
   expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('The token is saved')
-  await answersWithinASecond(200, secret, `/tenants/${shop}/catalog/vouchers`)
+  await waitForStatus(200, secret, `/tenants/${shop}/catalog/vouchers`)
   expect(await statusOf(secret, `/tenants/${mill}/catalog/vouchers`)).toBe(403)
   expect((await client.rest(secret, '/tenants')).headers['ratelimit-limit']).toBe('55')
   const detail = { contact: { from: 'old@example.com', to: 'new@example.com' }, rateLimit: { from: null, to: 55 } }
   expect(await auditOf(id)).toMatchObject([{}, { action: 'token.edit', actor: root.email, detail }])
 
   await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save', permission: ['redeem_vouchers'] })
-  await answersWithinASecond(403, secret, `/tenants/${shop}/catalog/vouchers`)
+  await waitForStatus(403, secret, `/tenants/${shop}/catalog/vouchers`)
   await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save' })
   expect(await auditOf(id), 'an edit that changes nothing is no edit').toHaveLength(3)
 })
 
 test('during the overlap of a rotation both tokens are valid; the new token inherits all settings', async () => {
-  const { id, secret } = await create({
+  const { id, secret } = await createToken({
     name: 'Turning',
     contact: 'c@example.com',
     rateLimit: '99',
@@ -217,10 +226,10 @@ test('during the overlap of a rotation both tokens are valid; the new token inhe
 })
 
 test('after a rotation without an overlap, the old token is rejected within a second', async () => {
-  const { id, secret } = await create({ name: 'At once' })
+  const { id, secret } = await createToken({ name: 'At once' })
   expect(await statusOf(secret)).toBe(200)
   const page = await browser.submit(`/admin/tokens/${id}/rotate`, { overlap: '0', expiresAt: 'never' })
-  await answersWithinASecond(401, secret)
+  await waitForStatus(401, secret)
   expect(await statusOf(secretOf(page))).toBe(200)
 })
 
@@ -244,14 +253,14 @@ test('one of two rotations at the same time gets an error, and values that the f
 })
 
 test('a revocation asks for confirmation; the token is then rejected within a second, and cannot be edited or rotated', async () => {
-  const { id, secret } = await create({ name: 'Leaked' })
+  const { id, secret } = await createToken({ name: 'Leaked' })
   expect(await statusOf(secret)).toBe(200)
   const asked = await browser.get(`/admin/tokens/${id}/revoke`)
   expect(asked.text).toContain((await getToken(pool, id)).hint)
   expect((await getToken(pool, id)).revokedAt).toBe(null)
   const page = await browser.submit(`/admin/tokens/${id}/revoke`)
   expect(page).toMatchObject({ status: 303, location: `/admin/tokens/${id}` })
-  await answersWithinASecond(401, secret)
+  await waitForStatus(401, secret)
   expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('The token is revoked.')
   expect((await auditOf(id)).slice(1)).toMatchObject([{ action: 'token.revoke', actor: root.email }])
   for (const name of ['edit', 'rotate', 'revoke']) {
@@ -279,7 +288,7 @@ test('the list shows each token that matches the search and the filters', async 
   const many: number[] = []
   for (let number = 1; number <= 5; number++) many.push(await build.tenant({ name: `Branch ${number}` }))
   await projected(pool)
-  const wide = await create({
+  const wide = await createToken({
     name: 'Wide 100%',
     contact: 'wide@partner.example',
     tenant: many.map(String),
@@ -355,9 +364,12 @@ test('each column orders the list in both directions, over all pages', async () 
   }
   const read = async (sort: string) => {
     const first = await browser.get(`/admin/tokens?search=Sorted&sort=${sort}`)
-    const second = await browser.get(linkOf(first, 'next') ?? '')
-    expect([namesOf(first).length, linkOf(first, 'prev') ?? linkOf(second, 'next')], sort).toEqual([50, undefined])
-    expect(namesOf(await browser.get(linkOf(second, 'prev') ?? '')), sort).toEqual(namesOf(first))
+    const second = await browser.get(findPagerLink(first, 'next') ?? '')
+    expect([namesOf(first).length, findPagerLink(first, 'prev') ?? findPagerLink(second, 'next')], sort).toEqual([
+      50,
+      undefined,
+    ])
+    expect(namesOf(await browser.get(findPagerLink(second, 'prev') ?? '')), sort).toEqual(namesOf(first))
     return [...namesOf(first), ...namesOf(second)]
   }
   for (const order of ['created', 'name', 'token', 'tenants', 'permissions', 'used', 'ends']) {

@@ -8,7 +8,7 @@ import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { answerWith, startReceiver } from '../webhook/receiver.ts'
-import { type Page, root, rowsOf, signIn } from './support.ts'
+import { type Page, readTableRows, root, signIn } from './support.ts'
 
 const key = randomBytes(32)
 const settings = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_KEY: key.toString('hex') }
@@ -20,7 +20,7 @@ await projected(database.pool)
 const secretOf = ({ html }: Page) => /id="secret"[^>]*>(whsec_[^<]+)</.exec(html)?.[1] ?? ''
 
 /** Creates a token and a receiver, and adds a webhook for them on the page. */
-async function add() {
+async function addWebhook() {
   const receiver = await startReceiver()
   const token = await build.token([whole(tenant)])
   const page = await browser.submit(`/admin/tokens/${token.id}/webhooks`, { url: receiver.url })
@@ -39,25 +39,25 @@ async function add() {
 }
 
 test('a new webhook is shown with its token, and its secret is shown once', async () => {
-  const { receiver, token, id, path, secret, show } = await add()
+  const { receiver, token, id, path, secret, show } = await addWebhook()
   expect(secret).toBe(webhookSecret(key, id, 1))
   const again = await browser.submit(`/admin/tokens/${token.id}/webhooks`, { url: receiver.url })
   expect([again.status, again.text]).toEqual([422, expect.stringContaining(`Webhook ${id} of this token already`)])
   const wrong = await browser.submit(`/admin/tokens/${token.id}/webhooks`, { url: 'http://partner.example.com/' })
   expect([wrong.status, wrong.text]).toEqual([422, expect.stringContaining('must begin with https://')])
   const ofToken = await browser.get(`/admin/tokens/${token.id}`)
-  expect(rowsOf(ofToken.html)).toContainEqual([receiver.url, 'active', 'in step'])
+  expect(readTableRows(ofToken.html)).toContainEqual([receiver.url, 'active', 'in step'])
   expect(ofToken.html).toContain(`href="${path}"`)
   for (const { html } of [ofToken, await show()]) expect(html).not.toContain('whsec_')
 
   await build.voucher(tenant)
   await until('a delivery', async () => (await show()).text.includes('Delivered. (204)'))
   const delivery = ['purchased_vouchers.changed', String(tenant), 'Delivered. (204)']
-  expect(rowsOf((await show()).html)[1]?.slice(1, 4)).toEqual(delivery)
+  expect(readTableRows((await show()).html)[1]?.slice(1, 4)).toEqual(delivery)
 })
 
 test('a test event is sent immediately, even to a paused webhook, and after a failure the page names the remedy', async () => {
-  const { receiver, path, submit, actions, show } = await add()
+  const { receiver, path, submit, actions, show } = await addWebhook()
   expect(await submit('test')).toMatchObject({ status: 303, location: path })
   expect((await show()).text).toContain('The test was sent. Delivered. (204)')
   expect(receiver.received).toMatchObject([{ type: 'test', validBy: [expect.any(String)] }])
@@ -72,7 +72,7 @@ test('a test event is sent immediately, even to a paused webhook, and after a fa
 })
 
 test('a webhook can be paused and resumed, and the page shows the time and the reason of the pause', async () => {
-  const { receiver, submit, show } = await add()
+  const { receiver, submit, show } = await addWebhook()
   await submit('pause')
   expect((await show()).text).toMatch(/paused since .* UTC by an administrator/)
   await build.voucher(tenant)
@@ -82,7 +82,7 @@ test('a webhook can be paused and resumed, and the page shows the time and the r
 })
 
 test('each form for a replay or a rotation of the secret takes effect only once', async () => {
-  const { receiver, id, path, submit, actions } = await add()
+  const { receiver, id, path, submit, actions } = await addWebhook()
   await build.voucher(tenant)
   await until('the event', () => receiver.received.length === 1)
   const early = await submit('replay', { from: '2999-01-01T00:00' })
@@ -98,13 +98,13 @@ test('each form for a replay or a rotation of the secret takes effect only once'
 })
 
 test('a webhook is deleted only after a confirmation, and an ended token gets no events', async () => {
-  const gone = await add()
+  const gone = await addWebhook()
   expect(await browser.submit(`${gone.path}/delete`)).toMatchObject({ location: `/admin/tokens/${gone.token.id}` })
   expect((await gone.show()).status).toBe(404)
   expect(await gone.actions()).toEqual(['webhook.create', 'webhook.delete'])
   expect((await browser.get('/admin/audit')).text).toContain('Webhook deleted')
 
-  const ended = await add()
+  const ended = await addWebhook()
   const form = await browser.load(ended.path, {}, `${ended.path}/test`)
   await revokeToken(database.pool, tester, ended.token.id)
   expect(await browser.send(form)).toMatchObject({ status: 422, text: expect.stringContaining('nothing is sent') })
