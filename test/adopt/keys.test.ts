@@ -27,19 +27,19 @@ await platform
   .simple()
 
 /** SQL for the key of a voucher, by the type of the key. Some keys of the type `text` are no integers. */
-const keys = {
+const keyExpressions = {
   bigint: 'id',
   numeric: 'id::numeric',
   text: 'coalesce(label, id::text)',
   uuid: `lpad(id::text, 32, '0')::uuid`,
 }
-type KeyType = keyof typeof keys
+type KeyType = keyof typeof keyExpressions
 
 /** The key of the third voucher by key type, as a redemption token contains the key. */
-const texts = { bigint: '3', numeric: '3', text: 'gift', uuid: '00000000-0000-0000-0000-000000000003' }
+const thirdKeys = { bigint: '3', numeric: '3', text: 'gift', uuid: '00000000-0000-0000-0000-000000000003' }
 
 /** Returns mappings whose keys have `type`. The references of vouchers to these keys are always texts. */
-function mappingsOf(type: KeyType): Mapping[] {
+function createMappings(type: KeyType): Mapping[] {
   const other = type === 'text' ? 'text' : 'bigint'
   const title = `'p' || id as slug, 'Tea' as title, 'EUR' as currency from keys.product where part_of is`
   const selects: [record: string, source: string, key: string, rest: string][] = [
@@ -49,7 +49,7 @@ function mappingsOf(type: KeyType): Mapping[] {
     [
       'voucher',
       'card',
-      keys[type],
+      keyExpressions[type],
       `7 as tenant_id, code as reference, coalesce(variant, product)::text as product_id,
        (case when variant is not null then product end)::text as parent_product_id, timestamptz '2026-01-01' as created_at from keys.card`,
     ],
@@ -61,19 +61,19 @@ function mappingsOf(type: KeyType): Mapping[] {
 }
 
 /** The lowest id for keys that are no integers. A step that is rolled back leaves a gap in these ids. */
-const first = 9_000_000_000_000_000
+const firstTextKeyId = 9_000_000_000_000_000
 /** For each text of a key: the ids that vouchers had. */
-const given: Record<string, number[]> = {}
+const idsByKey: Record<string, number[]> = {}
 const readIds = async () => {
   return (await pool`select id || ' ' || reference as shown from gateway.voucher order by id`).map(({ shown }) => shown)
 }
 
-await migrate(platform, { adopted: mappingsOf('bigint') })
+await migrate(platform, { adopted: createMappings('bigint') })
 await projected(pool)
 const client = await createApp({ pool })
 const { secret } = await createTestToken(pool, [7])
-let from = new Date().toISOString()
-let former = [1, 2, 3]
+let lastServerTime = new Date().toISOString()
+let formerIds = [1, 2, 3]
 
 test.each<[KeyType, numbers: number[]]>([
   ['bigint', [1, 2, 3]],
@@ -85,23 +85,23 @@ test.each<[KeyType, numbers: number[]]>([
   ['numeric', [1, 2, 3]],
   ['bigint', [1, 2, 3]],
 ])('keys of the type %s have the same ids each time, of which %j are their numbers', async (type, numbers) => {
-  await migrate(platform, { adopted: mappingsOf(type) })
+  await migrate(platform, { adopted: createMappings(type) })
   await projected(pool)
   expect([await findRecordProblems(pool), await findLostReferences(pool)]).toEqual([[], []])
   const list = await client.rest(secret, '/tenants/7/sales/purchased-vouchers')
   const ids = (list.body.data as { id: number }[]).map(({ id }) => id).sort((one, other) => one - other)
-  given[texts[type]] ??= ids
-  expect([ids, ids.filter(id => id < first)]).toEqual([given[texts[type]], numbers])
+  idsByKey[thirdKeys[type]] ??= ids
+  expect([ids, ids.filter(id => id < firstTextKeyId)]).toEqual([idsByKey[thirdKeys[type]], numbers])
   const removals = await pool<{ id: number }[]>`
-    select id from gateway.removal where record = 'voucher' and updated_at > ${from}::text::timestamptz order by id`
-  expect(removals.map(({ id }) => id)).toEqual(former.filter(id => !ids.includes(id)))
-  from = list.body.server_time
-  former = ids
+    select id from gateway.removal where record = 'voucher' and updated_at > ${lastServerTime}::text::timestamptz order by id`
+  expect(removals.map(({ id }) => id)).toEqual(formerIds.filter(id => !ids.includes(id)))
+  lastServerTime = list.body.server_time
+  formerIds = ids
   // A resolution uses the key to read the row of the platform.
   const answer = await createClient(client.app).resolve(secret, 7, { voucher_reference: 'three' })
   expect(answer.body.data).toMatchObject({ voucher: { id: ids[2] } })
   const { payload } = await checkToken(client, answer.body.data.redemption_token)
-  expect([payload.sub, payload.voucher_id]).toEqual([texts[type], ids[2]])
+  expect([payload.sub, payload.voucher_id]).toEqual([thirdKeys[type], ids[2]])
 })
 
 test('when a column gets another type, the same mapping is installed again and the ids stay the same', async () => {
@@ -109,7 +109,7 @@ test('when a column gets another type, the same mapping is installed again and t
   await platform`update keys.card set code = 'UN' where id = '1'`
   await projected(pool)
   expect(await findRecordProblems(pool)).toMatchObject([{ reason: expect.stringMatching(/operator/) }])
-  await migrate(platform, { adopted: mappingsOf('bigint') })
+  await migrate(platform, { adopted: createMappings('bigint') })
   await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])
   expect(await readIds()).toEqual(['1 UN', '2 TWO', '3 THREE'])
@@ -117,13 +117,13 @@ test('when a column gets another type, the same mapping is installed again and t
 
 test('a deleted key of any type has a removal, and no other key gets its id', async () => {
   await platform`delete from keys.card where id = '2'`
-  await migrate(platform, { adopted: mappingsOf('text') })
+  await migrate(platform, { adopted: createMappings('text') })
   await projected(pool)
   await platform`insert into keys.card values ('4', 'new', 10, null, 'FOUR')`
   await projected(pool)
   const shown = await readIds()
-  expect(shown).toEqual(['1 UN', `${given.gift?.[2]} THREE`, expect.stringMatching(/ FOUR$/)])
-  expect(Object.values(given).flat()).not.toContain(Number.parseInt(shown[2], 10))
+  expect(shown).toEqual(['1 UN', `${idsByKey.gift?.[2]} THREE`, expect.stringMatching(/ FOUR$/)])
+  expect(Object.values(idsByKey).flat()).not.toContain(Number.parseInt(shown[2], 10))
 })
 
 test('references to records that do not exist are counted', async () => {

@@ -18,7 +18,7 @@ export function copyVenues(change: (copy: string) => void): string {
 }
 
 /** Creates a database with the tables of the platform. @param rows statements that insert rows */
-export async function createVenues(rows = '') {
+export async function createVenuesDatabase(rows = '') {
   const { owner: platform, url } = await createEmptyDatabase()
   await platform.unsafe(`${venuesTables}; ${rows}`).simple()
   return { platform, url, adopt: (...words: string[]) => run(['adopt', ...words], { DATABASE_URL: url }) }

@@ -7,7 +7,7 @@ import type { Random } from '../sync/random.ts'
 import type { Transaction, Work } from '../sync/writers.ts'
 
 /** The keys of rows that exist or existed. Each writer adds the keys of the rows that it inserts. */
-export interface Known {
+export interface KnownKeys {
   /** Venues that no change moves or deletes. The first two are below `group`, and the others below `group/branch`. */
   owners: string[]
   /** Venues that changes may move below another venue. */
@@ -28,7 +28,7 @@ interface Order {
 
 interface Context {
   sql: Transaction
-  known: Known
+  known: KnownKeys
   random: Random
   mark: string
   bulkRows: number
@@ -37,7 +37,7 @@ interface Context {
 type Change = (context: Context) => PromiseLike<{ count: number }>
 
 /** Creates the tables and the first rows. @returns the keys of these rows */
-export async function seedVenues(sql: postgres.Sql, tables: string, cards: number): Promise<Known> {
+export async function seedVenues(sql: postgres.Sql, tables: string, cards: number): Promise<KnownKeys> {
   await sql.unsafe(`${tables};
     insert into shop.venue (path, name)
     select path, path
@@ -83,36 +83,42 @@ export async function seedVenues(sql: postgres.Sql, tables: string, cards: numbe
   }
 }
 
-type KeyList = Exclude<keyof Known, 'orders'>
+type KeyList = Exclude<keyof KnownKeys, 'orders'>
 
-const one = ({ known, random }: Context, list: KeyList) => random.pick(known[list]) ?? ''
+const pickKey = ({ known, random }: Context, list: KeyList) => random.pick(known[list]) ?? ''
 
-const owner = (context: Context) => one(context, context.random.chance(0.8) ? 'owners' : 'shops')
+const pickOwner = (context: Context) => pickKey(context, context.random.chance(0.8) ? 'owners' : 'shops')
 
 /** Returns a few keys in random order, so that concurrent writers can deadlock, as in production. */
-const some = (context: Context, list: KeyList) =>
-  context.sql(Array.from({ length: 1 + context.random.below(4) }, () => one(context, list)))
+const pickKeys = (context: Context, list: KeyList) =>
+  context.sql(Array.from({ length: 1 + context.random.below(4) }, () => pickKey(context, list)))
 
-const anyOrder = ({ known, random }: Context) => random.pick(known.orders)!
-const anyState = ({ random }: Context) => random.pick(['active', 'blocked'])!
-const anyCountry = ({ random }: Context) => random.pick(['AA', 'AB', 'AC', 'AD', 'AE'])!
-const anyParent = ({ random }: Context) => random.pick(['group', 'group/branch', 'elsewhere'])!
+const pickOrder = ({ known, random }: Context) => random.pick(known.orders)!
+const pickState = ({ random }: Context) => random.pick(['active', 'blocked'])!
+const pickCountry = ({ random }: Context) => random.pick(['AA', 'AB', 'AC', 'AD', 'AE'])!
+const pickParent = ({ random }: Context) => random.pick(['group', 'group/branch', 'elsewhere'])!
 
 /** Inserts a row, unless the table has a row with the same key. */
-const add = ({ sql }: Context, table: string, ...row: (string | number)[]) => sql`
+const addRow = ({ sql }: Context, table: string, ...row: (string | number)[]) => sql`
   insert into ${sql(`shop.${table}`)} values ${sql([row])} on conflict do nothing`
 
 /** Changes a few random rows. @param key the column of the table to which the keys of `list` belong */
-const set = (context: Context, table: string, row: Record<string, string | number>, key: string, list: KeyList) => {
+const changeRows = (
+  context: Context,
+  table: string,
+  row: Record<string, string | number>,
+  key: string,
+  list: KeyList,
+) => {
   const { sql } = context
-  return sql`update ${sql(`shop.${table}`)} set ${sql(row)} where ${sql(key)} in ${some(context, list)}`
+  return sql`update ${sql(`shop.${table}`)} set ${sql(row)} where ${sql(key)} in ${pickKeys(context, list)}`
 }
 
 async function insertCards(context: Context, count: number): Promise<string[]> {
   const { sql, known, mark } = context
   const rows = await sql<{ key: string }[]>`
     insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
-    select ${mark}::text || '-' || n, ${owner(context)}, ${one(context, 'items')}, ${mark}::text || '-' || n, 5000
+    select ${mark}::text || '-' || n, ${pickOwner(context)}, ${pickKey(context, 'items')}, ${mark}::text || '-' || n, 5000
     from generate_series(1, ${count}::integer) n returning "No" as key`
   const keys = rows.map(({ key }) => key)
   known.cards.push(...keys)
@@ -132,16 +138,16 @@ const sell: Change = async context => {
 
 const moveCard: Change = context => {
   const { sql, random } = context
-  const { orderNo, placed_at } = anyOrder(context)
+  const { orderNo, placed_at } = pickOrder(context)
   return sql`
     update shop.order_line set "orderNo" = ${orderNo}, placed_at = ${placed_at}, line = ${100 + random.below(1e9)}
-    where card = ${one(context, 'cards')}`
+    where card = ${pickKey(context, 'cards')}`
 }
 
 /** Changes the day of an order and of its lines, which often moves them to another partition. */
 const moveOrder: Change = async context => {
   const { sql, known, random } = context
-  const { orderNo, placed_at } = anyOrder(context)
+  const { orderNo, placed_at } = pickOrder(context)
   const moved = { orderNo, placed_at: `202${6 + random.below(2)}-0${1 + random.below(9)}-04` }
   const result = await sql`
     update shop.orders set placed_at = ${moved.placed_at} where "orderNo" = ${orderNo} and placed_at = ${placed_at}`
@@ -167,7 +173,7 @@ const attachPartition: Change = async context => {
 }
 
 const deleteCard: Change = async context => {
-  const card = one(context, 'cards')
+  const card = pickKey(context, 'cards')
   const { sql } = context
   for (const table of ['redemption', 'card_status', 'order_line']) {
     await sql`delete from ${sql(`shop.${table}`)} where card = ${card}`
@@ -178,21 +184,21 @@ const deleteCard: Change = async context => {
 const insertCustomer: Change = async context => {
   const { sql, mark, known } = context
   const id = randomUUID()
-  await sql`insert into shop.customer ${sql({ id, venue: owner(context), surname: mark, email: `${mark}@example.com` })}`
+  await sql`insert into shop.customer ${sql({ id, venue: pickOwner(context), surname: mark, email: `${mark}@example.com` })}`
   known.customers.push(id)
   return sql`insert into shop.consent values (${id}, true, clock_timestamp())`
 }
 
 const deleteCustomer: Change = async context => {
   const { sql } = context
-  const id = one(context, 'customers')
+  const id = pickKey(context, 'customers')
   for (const table of ['consent', 'address']) {
     await sql`delete from ${sql(`shop.${table}`)} where customer = ${id}`
   }
   return sql`delete from shop.customer where id = ${id}`
 }
 
-const consent = (sql: postgres.ISql, customer: string, given: boolean) =>
+const addConsent = (sql: postgres.ISql, customer: string, given: boolean) =>
   sql`insert into shop.consent values (${customer}, ${given}, clock_timestamp()) on conflict do nothing`
 
 /** Moves a venue and its descendants below the venue at `path`. */
@@ -204,7 +210,7 @@ const moveVenue = (sql: postgres.ISql, id: string, path: string) => sql`
 const insertVenue: Change = async context => {
   const { sql, mark, known, random } = context
   const id = randomUUID()
-  const parent = random.chance(0.5) ? one(context, 'shops') : one(context, 'leaves')
+  const parent = random.chance(0.5) ? pickKey(context, 'shops') : pickKey(context, 'leaves')
   const result = await sql`
     insert into shop.venue (id, path, name) select ${id}, path || '/' || ${mark}, ${mark} from shop.venue
     where id = ${parent} and (select count(*) from shop.venue) < 30`
@@ -215,80 +221,81 @@ const insertVenue: Change = async context => {
 /** Turns a size into an item, or an item into a size of another item. */
 const changeKind: Change = context => {
   const { sql } = context
-  const item = one(context, 'items')
+  const item = pickKey(context, 'items')
   return sql`
     update shop.item set part_of = case when part_of is null then nullif(${item}::uuid, id) end
-    where id = ${one(context, 'items')}`
+    where id = ${pickKey(context, 'items')}`
 }
 
 const insertCollection: Change = async context => {
   const rows = await context.sql<{ key: string }[]>`
-    insert into shop.collections (venue, name) values (${owner(context)}, ${context.mark}) returning id::text as key`
+    insert into shop.collections (venue, name) values (${pickOwner(context)}, ${context.mark}) returning id::text as key`
   context.known.collections.push(...rows.map(({ key }) => key))
   return rows
 }
 
 const deleteCollection: Change = async context => {
-  const id = one(context, 'collections')
+  const id = pickKey(context, 'collections')
   await context.sql`delete from shop."Item in Collection" where collection = ${id}`
   return context.sql`delete from shop.collections where id = ${id}`
 }
 
 /** A change and its relative frequency. A `checked` change needs foreign keys that reject wrong rows. */
-type Weighted = [weight: number, change: Change, checked?: 'checked']
+type WeightedChange = [weight: number, change: Change, checked?: 'checked']
 
-const changes: Weighted[] = [
+const changes: WeightedChange[] = [
   [12, sell],
-  [10, c => add(c, 'redemption', one(c, 'cards'), c.random.below(1e9), c.random.below(9))],
-  [2, c => c.sql`delete from shop.redemption where card in ${some(c, 'cards')}`],
-  [3, c => c.sql`update shop.redemption set card = ${one(c, 'cards')} where card = ${one(c, 'cards')}`],
-  [8, c => set(c, 'Gift Card', { valueCents: 5000 + c.random.below(99) }, 'No', 'cards')],
-  [8, c => c.sql`update shop."Gift Card" set venue = ${owner(c)} where "No" in ${some(c, 'cards')}`],
-  [4, c => c.sql`update shop."Gift Card" set item = ${one(c, 'items')} where "No" in ${some(c, 'cards')}`],
-  [5, c => c.sql`update shop."Gift Card" set deleted_at = now() where "No" in ${some(c, 'cards')}`],
-  [5, c => c.sql`update shop."Gift Card" set deleted_at = null where "No" in ${some(c, 'cards')}`],
-  [5, c => add(c, 'card_status', one(c, 'cards'), new Date().toISOString(), anyState(c), c.mark)],
-  [2, c => c.sql`delete from shop.card_status where card in ${some(c, 'cards')}`],
+  [10, c => addRow(c, 'redemption', pickKey(c, 'cards'), c.random.below(1e9), c.random.below(9))],
+  [2, c => c.sql`delete from shop.redemption where card in ${pickKeys(c, 'cards')}`],
+  [3, c => c.sql`update shop.redemption set card = ${pickKey(c, 'cards')} where card = ${pickKey(c, 'cards')}`],
+  [8, c => changeRows(c, 'Gift Card', { valueCents: 5000 + c.random.below(99) }, 'No', 'cards')],
+  [8, c => c.sql`update shop."Gift Card" set venue = ${pickOwner(c)} where "No" in ${pickKeys(c, 'cards')}`],
+  [4, c => c.sql`update shop."Gift Card" set item = ${pickKey(c, 'items')} where "No" in ${pickKeys(c, 'cards')}`],
+  [5, c => c.sql`update shop."Gift Card" set deleted_at = now() where "No" in ${pickKeys(c, 'cards')}`],
+  [5, c => c.sql`update shop."Gift Card" set deleted_at = null where "No" in ${pickKeys(c, 'cards')}`],
+  [5, c => addRow(c, 'card_status', pickKey(c, 'cards'), new Date().toISOString(), pickState(c), c.mark)],
+  [2, c => c.sql`delete from shop.card_status where card in ${pickKeys(c, 'cards')}`],
   [2, deleteCard],
   [6, moveCard],
   [3, moveOrder],
-  [3, c => c.sql`update shop.orders set paid_at = now() where "orderNo" = ${anyOrder(c).orderNo}`],
+  [3, c => c.sql`update shop.orders set paid_at = now() where "orderNo" = ${pickOrder(c).orderNo}`],
   [2, attachPartition, 'checked'],
-  [6, c => c.sql`update shop.item set name = ${c.mark} where id in ${some(c, 'items')}`],
-  [2, c => c.sql`update shop.item set active = not active where id in ${some(c, 'items')}`],
-  [2, c => c.sql`update shop.item set venue = ${owner(c)} where id = ${one(c, 'items')}`],
+  [6, c => c.sql`update shop.item set name = ${c.mark} where id in ${pickKeys(c, 'items')}`],
+  [2, c => c.sql`update shop.item set active = not active where id in ${pickKeys(c, 'items')}`],
+  [2, c => c.sql`update shop.item set venue = ${pickOwner(c)} where id = ${pickKey(c, 'items')}`],
   [2, changeKind],
-  [2, c => add(c, 'translations', one(c, 'items'), 'en', c.mark)],
-  [2, c => set(c, 'translations', { summary: c.mark }, 'item', 'items')],
-  [1, c => c.sql`delete from shop.translations where item in ${some(c, 'items')}`],
-  [3, c => add(c, 'picture', one(c, 'items'), c.random.below(4), `https://example.com/${c.mark}`)],
-  [1, c => c.sql`delete from shop.picture where item in ${some(c, 'items')}`],
-  [3, c => add(c, 'Item in Collection', one(c, 'items'), one(c, 'collections'))],
-  [2, c => c.sql`delete from shop."Item in Collection" where item in ${some(c, 'items')}`],
-  [3, c => c.sql`update shop.collections set name = ${c.mark} where id = ${one(c, 'collections')}`],
+  [2, c => addRow(c, 'translations', pickKey(c, 'items'), 'en', c.mark)],
+  [2, c => changeRows(c, 'translations', { summary: c.mark }, 'item', 'items')],
+  [1, c => c.sql`delete from shop.translations where item in ${pickKeys(c, 'items')}`],
+  [3, c => addRow(c, 'picture', pickKey(c, 'items'), c.random.below(4), `https://example.com/${c.mark}`)],
+  [1, c => c.sql`delete from shop.picture where item in ${pickKeys(c, 'items')}`],
+  [3, c => addRow(c, 'Item in Collection', pickKey(c, 'items'), pickKey(c, 'collections'))],
+  [2, c => c.sql`delete from shop."Item in Collection" where item in ${pickKeys(c, 'items')}`],
+  [3, c => c.sql`update shop.collections set name = ${c.mark} where id = ${pickKey(c, 'collections')}`],
   [1, insertCollection],
   [1, deleteCollection, 'checked'],
   [4, insertCustomer],
   [1, deleteCustomer],
-  [6, c => consent(c.sql, one(c, 'customers'), c.random.chance(0.6))],
-  [2, c => c.sql`delete from shop.consent where customer = ${one(c, 'customers')}`],
-  [4, c => c.sql`update shop.customer set surname = ${c.mark} where id in ${some(c, 'customers')}`],
-  [3, c => c.sql`update shop.customer set venue = ${owner(c)} where id in ${some(c, 'customers')}`],
-  [3, c => set(c, 'address', { town: c.mark, country: anyCountry(c) }, 'customer', 'customers')],
-  [3, c => c.sql`update shop.countries set name = ${c.mark} where code = ${anyCountry(c)}`],
-  [3, c => c.sql`update shop.venue set name = ${c.mark} where id in ${some(c, 'leaves')}`],
-  [2, c => moveVenue(c.sql, one(c, 'shops'), anyParent(c))],
-  [2, c => moveVenue(c.sql, one(c, 'leaves'), anyParent(c))],
-  [1, c => set(c, 'venue', { zone: c.random.pick(['Asia/Tokyo', 'Europe/Berlin'])! }, 'id', 'shops')],
+  [6, c => addConsent(c.sql, pickKey(c, 'customers'), c.random.chance(0.6))],
+  [2, c => c.sql`delete from shop.consent where customer = ${pickKey(c, 'customers')}`],
+  [4, c => c.sql`update shop.customer set surname = ${c.mark} where id in ${pickKeys(c, 'customers')}`],
+  [3, c => c.sql`update shop.customer set venue = ${pickOwner(c)} where id in ${pickKeys(c, 'customers')}`],
+  [3, c => changeRows(c, 'address', { town: c.mark, country: pickCountry(c) }, 'customer', 'customers')],
+  [3, c => c.sql`update shop.countries set name = ${c.mark} where code = ${pickCountry(c)}`],
+  [3, c => c.sql`update shop.venue set name = ${c.mark} where id in ${pickKeys(c, 'leaves')}`],
+  [2, c => moveVenue(c.sql, pickKey(c, 'shops'), pickParent(c))],
+  [2, c => moveVenue(c.sql, pickKey(c, 'leaves'), pickParent(c))],
+  [1, c => changeRows(c, 'venue', { zone: c.random.pick(['Asia/Tokyo', 'Europe/Berlin'])! }, 'id', 'shops')],
   [2, insertVenue],
-  [1, c => c.sql`delete from shop.venue where id = ${one(c, 'leaves')}`, 'checked'],
+  [1, c => c.sql`delete from shop.venue where id = ${pickKey(c, 'leaves')}`, 'checked'],
 ]
 
 /** Changes of many rows, or of one row on which many records depend. */
-const loads: Change[] = [
+const bulkChanges: Change[] = [
   async context => ({ count: (await insertCards(context, context.bulkRows)).length }),
-  c => c.sql`update shop.venue set zone = 'Europe/Paris' where id = ${one(c, 'owners')}`,
-  c => c.sql`update shop."Gift Card" set "valueCents" = ${6000 + c.random.below(99)} where item = ${one(c, 'items')}`,
+  c => c.sql`update shop.venue set zone = 'Europe/Paris' where id = ${pickKey(c, 'owners')}`,
+  c =>
+    c.sql`update shop."Gift Card" set "valueCents" = ${6000 + c.random.below(99)} where item = ${pickKey(c, 'items')}`,
   async ({ sql, mark }) => {
     await sql`truncate shop.picture`
     return sql`insert into shop.picture select id, 1, ${`https://example.com/${mark}`} from shop.item where cents % 3 = 0`
@@ -296,7 +303,7 @@ const loads: Change[] = [
 ]
 
 /** Takes a record out of a list and, after at most 60 ms, brings it back in another transaction. */
-async function leaveAndReturn(sql: postgres.Sql, known: Known, random: Random): Promise<void> {
+async function leaveAndReturn(sql: postgres.Sql, known: KnownKeys, random: Random): Promise<void> {
   const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
   const pick = (list: KeyList) => random.pick(known[list]) ?? ''
   const [card, customer, venue] = [pick('cards'), pick('customers'), pick('shops')]
@@ -310,7 +317,7 @@ async function leaveAndReturn(sql: postgres.Sql, known: Known, random: Random): 
       () => sql`update shop."Gift Card" set venue = ${known.owners[0]!} where "No" = ${card}`,
       () => sql`update shop."Gift Card" set venue = ${known.owners[1]!} where "No" = ${card}`,
     ],
-    [() => consent(sql, customer, false), () => consent(sql, customer, true)],
+    [() => addConsent(sql, customer, false), () => addConsent(sql, customer, true)],
     [() => moveVenue(sql, venue, 'elsewhere'), () => moveVenue(sql, venue, 'group/branch')],
   ] as const)!
   await away()
@@ -319,12 +326,12 @@ async function leaveAndReturn(sql: postgres.Sql, known: Known, random: Random): 
 }
 
 /** Returns the changes that writers make. @param bulkRows the number of rows of a bulk load */
-export function createVenuesWork(known: Known, bulkRows: number) {
+export function createVenuesWork(known: KnownKeys, bulkRows: number) {
   const contextOf = (sql: Transaction, random: Random) => ({ sql, known, random, bulkRows, mark: createMark() })
   const work: Work = {
     change: async (sql, random, checked) =>
       (await random.weighted(changes.filter(([, , needs]) => checked || !needs))(contextOf(sql, random))).count,
-    load: async (sql, random) => (await random.pick(loads)!(contextOf(sql, random))).count,
+    load: async (sql, random) => (await random.pick(bulkChanges)!(contextOf(sql, random))).count,
     leaveAndReturn: (sql, random) => leaveAndReturn(sql, known, random),
   }
   return {

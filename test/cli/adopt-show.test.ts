@@ -5,18 +5,18 @@ import { expect, test } from 'vitest'
 import { readKeyState } from '../../src/adoption/show.ts'
 import { withoutTrace } from '../../src/adoption/without-trace.ts'
 import { readMappings } from '../../src/db/mapping/mappings.ts'
-import { createVenues, venuesFolder as folder } from '../adopt/venues.ts'
+import { createVenuesDatabase, venuesFolder as folder } from '../adopt/venues.ts'
 import { createDirectory } from '../support/directory.ts'
 import { projected } from '../support/projected.ts'
 
 const venue = '00000000-0000-0000-0000-000000000001'
-const { platform, adopt } = await createVenues(`
+const { platform, adopt } = await createVenuesDatabase(`
   insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');
   insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('A', '${venue}', 'CODE-A', 5000), ('B', '${venue}', 'CODE-B', 5)`)
 
 const show = (...words: string[]) => adopt('show', folder, ...words)
 const read = async (...words: string[]) => JSON.parse((await show(...words, '--json')).stdout)
-const change = (statement: string) => platform.unsafe(statement)
+const changePlatform = (statement: string) => platform.unsafe(statement)
 
 test('before the mapping is installed, the command shows the row, and changes nothing', async () => {
   expect(await read('voucher', 'A')).toMatchObject({
@@ -44,26 +44,26 @@ test('the command shows the record, and the answers of v1', async () => {
 test('the command shows why steps will evaluate the key', async () => {
   const mapping = readMappings(folder).find(({ record }) => record === 'voucher')!
   const notes = async () => (await withoutTrace(platform, sql => readKeyState(sql, mapping, 'A'))).notes.sort()
-  await change(`update shop."Gift Card" set "valueCents" = 100 where "No" = 'B'`)
+  await changePlatform(`update shop."Gift Card" set "valueCents" = 100 where "No" = 'B'`)
   expect(await notes()).toEqual([])
-  await change(`update shop."Gift Card" set "valueCents" = 4000 where "No" = 'A'`)
+  await changePlatform(`update shop."Gift Card" set "valueCents" = 4000 where "No" = 'A'`)
   const written = 'A row that has this key was written.'
   expect(await read('voucher', 'A')).toMatchObject({
     ...{ rows: [{ current_balance: 40 }], record: { current_balance: 50 }, notes: [written] },
     answers: [{}, { body: { data: { voucher: { current_balance: 40 } } } }],
   })
   // A voucher depends on the time zone of its venue, but not on the name of the venue.
-  await change(`update shop.venue set name = 'Shop 2'`)
+  await changePlatform(`update shop.venue set name = 'Shop 2'`)
   expect(await notes()).toEqual([written])
-  await change(`update shop.venue set zone = 'Europe/Lisbon'`)
+  await changePlatform(`update shop.venue set zone = 'Europe/Lisbon'`)
   const shown = 'A row that the select reads for it was written.'
   expect(await notes()).toEqual([written, shown])
-  await change('truncate shop.redemption')
+  await changePlatform('truncate shop.redemption')
   expect(await notes()).toEqual([written, shown, 'The table was truncated.'])
 })
 
 test('the command shows a rejected row, and the former record, which stays', async () => {
-  await change(`update shop."Gift Card" set currency = 'eur' where "No" = 'B'`)
+  await changePlatform(`update shop."Gift Card" set currency = 'eur' where "No" = 'B'`)
   await projected(platform)
   expect(await read('voucher', 'B')).toMatchObject({
     ...{ rows: [{ currency: 'eur' }], record: { currency: 'EUR' } },

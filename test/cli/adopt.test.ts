@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { checkMapping } from '../../src/adoption/check.ts'
 import { hasMappings, readMappings } from '../../src/db/mapping/mappings.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
-import { copyVenues, createVenues, venuesFolder as folder } from '../adopt/venues.ts'
+import { copyVenues, createVenuesDatabase, venuesFolder as folder } from '../adopt/venues.ts'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run, start } from '../support/process.ts'
@@ -15,7 +15,7 @@ import { findRecordProblems } from '../support/record-problems.ts'
 const venue = '0'.repeat(32)
 
 async function createPlatform() {
-  const { adopt: command, ...database } = await createVenues(`
+  const { adopt: command, ...database } = await createVenuesDatabase(`
     insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');
     insert into shop."Gift Card" ("No", venue, code, "valueCents")
     select 'C' || n, '${venue}', 'CODE-' || n, 5000 from generate_series(1, 300) n`)
@@ -101,7 +101,7 @@ test.each(['apply', 'status', 'init mapping'])('%s without DATABASE_URL is refus
 })
 
 test('check neither needs nor creates the schema, and prints each error with its place', async () => {
-  const { platform, adopt } = await createVenues()
+  const { platform, adopt } = await createVenuesDatabase()
   const { code, stdout, stderr } = await adopt('check', folder)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(
