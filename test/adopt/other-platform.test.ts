@@ -13,11 +13,11 @@ import { venuesFolder, venuesTables } from './venues.ts'
 
 const { owner: platform, pool } = await createEmptyDatabase()
 
-const run = (statements: string) => platform.unsafe(statements).simple()
+const runAtPlatform = (statements: string) => platform.unsafe(statements).simple()
 // The nil UUID must work as a key, because platforms use it for a first row.
 const [group, shop, spa] = [0, 1, 2].map(n => `00000000-0000-0000-0000-00000000000${n}`)
 const tea = '11111111-1111-1111-1111-111111111111'
-await run(`${venuesTables};
+await runAtPlatform(`${venuesTables};
   insert into shop.venue (id, path, name) values
     ('${group}', 'group', 'Group'), ('${shop}', 'group/shop', 'Shop'), ('${spa}', 'spa', 'Spa');
   insert into shop.item (id, venue, name, cents) values ('${tea}', '${shop}', 'Tea', 1250);
@@ -33,7 +33,7 @@ const { secret } = await createTestToken(pool, [{ tenantId: root, withDescendant
 
 /** Runs statements at the platform, and then all steps that their changes need. */
 async function write(statements: string): Promise<void> {
-  await run(statements)
+  await runAtPlatform(statements)
   await projected(pool)
 }
 
@@ -82,7 +82,7 @@ test.each([
     { purchase_timestamp: '2026-02-02T17:00:00.000000Z' },
   ],
 ])('records follow %s', async (_, change, shown) => {
-  await run(change)
+  await runAtPlatform(change)
   expect(await listAll()).toMatchObject([shown])
   expect(await findRecordProblems(pool)).toEqual([])
 })
@@ -101,7 +101,7 @@ test.each([
     [zones(spa), [{ source: 'shop.venue', count: 2 }]],
   ] as const) {
     await platform`delete from gateway.note`
-    await run(as(change))
+    await runAtPlatform(as(change))
     const notes = await platform`select source, count(*) from gateway.note where record = 'voucher' group by 1`
     expect(notes, change).toEqual(noted)
   }
@@ -112,12 +112,14 @@ test.each([
 test('the note of a key is the same text under each DateStyle, time zone and bytea_output', async () => {
   const noted = async (style: string) => {
     await platform`delete from gateway.note`
-    await run(`set datestyle = '${style}'; update shop.orders set paid_at = paid_at + interval '1 h'; reset datestyle`)
+    await runAtPlatform(
+      `set datestyle = '${style}'; update shop.orders set paid_at = paid_at + interval '1 h'; reset datestyle`,
+    )
     return platform`select key from gateway.note where source = 'shop.orders'`
   }
   expect(await noted('German')).toEqual([{ key: '{7,"2026-02-01 00:00:00"}' }])
   expect(await noted('SQL, DMY')).toEqual(await noted('ISO, MDY'))
-  await run(`
+  await runAtPlatform(`
     create table shop.seen (at timestamptz, code bytea);
     insert into gateway.rule values ('voucher', 'shop.seen', '{at,code}', 'shop.vouchers_of_seen');
     call gateway.capture('shop.seen');
@@ -127,7 +129,9 @@ test('the note of a key is the same text under each DateStyle, time zone and byt
   expect(await platform`select key from gateway.note where source = 'shop.seen'`).toEqual([
     { key: String.raw`{"2026-02-01 00:00:00+00","\\x41"}` },
   ])
-  await run(`drop table shop.seen; delete from gateway.note; delete from gateway.rule where source = 'shop.seen'`)
+  await runAtPlatform(
+    `drop table shop.seen; delete from gateway.note; delete from gateway.rule where source = 'shop.seen'`,
+  )
 })
 
 const changeCents = 'update shop.item set cents = cents + 1'
@@ -138,7 +142,7 @@ const [{ select, rules }] = await platform<[{ select: string; rules: object }]>`
   select files ->> 'select' as select, files -> 'rules' as rules from gateway.mapping where record = 'voucher'`
 
 /** Installs a mapping of vouchers, and runs all steps that the mapping needs. */
-async function install(changed: string, more: object = {}) {
+async function installVoucherMapping(changed: string, more: object = {}) {
   await platform`call gateway.install_mapping('voucher', ${changed}, ${JSON.stringify({ ...rules, ...more })}::text::jsonb)`
   for (const { source } of await platform`select gateway.sources_to_capture()::text as source`)
     await platform`call gateway.capture(${source}::text::regclass)`
@@ -176,24 +180,24 @@ test.each([
   ],
 ])('records follow %s', async (_, ddl, title, change) => {
   for (const role of ['origin', 'replica']) {
-    await run(ddl)
-    await install(select.replace('item.name as product_title', `${title} as product_title`))
+    await runAtPlatform(ddl)
+    await installVoucherMapping(select.replace('item.name as product_title', `${title} as product_title`))
     await write(`set session_replication_role = ${role}; ${change}; reset session_replication_role`)
     expect(await findRecordProblems(pool)).toEqual([])
-    await install(select)
-    await run(`drop view if exists shop.label; drop function if exists shop.priced cascade;
+    await installVoucherMapping(select)
+    await runAtPlatform(`drop view if exists shop.label; drop function if exists shop.priced cascade;
       alter table shop.item drop if exists weight, drop if exists label; update shop.item set name = 'Tea'`)
   }
   await projected(pool)
 })
 
 test('a key for which a join returns several rows is rejected, and its former record stays', async () => {
-  await run(`create table shop.label (card text, words text, primary key (card, words));
+  await runAtPlatform(`create table shop.label (card text, words text, primary key (card, words));
     insert into shop.label values ('A', 'One')`)
   const labelled = select
     .replace('where deleted_at', 'left join shop.label on label.card = card."No" where deleted_at')
     .replace('item.name as product_title', 'words as product_title')
-  await install(labelled, { label: 'select card from changed' })
+  await installVoucherMapping(labelled, { label: 'select card from changed' })
   const rejected = () => platform`select key, reason from gateway.rejected`
   const several = { key: 'A', reason: 'the select has several rows of this key' }
   for (const [change, title, reasons] of [
@@ -204,7 +208,7 @@ test('a key for which a join returns several rows is rejected, and its former re
     await write(change)
     expect([await listAll(), await rejected()]).toMatchObject([[{ product_title: title }], reasons])
   }
-  await install(select)
+  await installVoucherMapping(select)
 })
 
 test('sizes and categories of an item follow changes of their tables, in any order of the changes', async () => {
@@ -212,7 +216,7 @@ test('sizes and categories of an item follow changes of their tables, in any ord
   await write(`
     insert into shop.item (id, venue, name, cents, part_of) values ('${size}', '${shop}', 'Pot', 900, '${tea}');
     insert into shop.collections (id, venue, name) values (5, '${shop}', 'Drinks')`)
-  await run(`insert into shop."Item in Collection" values ('${tea}', 5)`)
+  await runAtPlatform(`insert into shop."Item in Collection" values ('${tea}', 5)`)
   await projected(pool)
   const shown = () => platform`
     select product.title, category_ids, array(select title from gateway.variant where product_id = product.id) as sizes
@@ -236,15 +240,15 @@ test('a row on which many records depend is queued once, even when it changes se
     insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
     select 'B' || name, venue, id, name, 100 from shop.item where name like 'Bath%'`)
   for (const zone of ['Asia/Tokyo', 'Europe/Paris', 'Asia/Tokyo', 'Europe/Paris', 'Asia/Tokyo']) {
-    await run(`update shop.venue set zone = '${zone}' where id = '${spa}'`)
+    await runAtPlatform(`update shop.venue set zone = '${zone}' where id = '${spa}'`)
     await makeNextStep(pool, 8)
   }
   const waiting = await platform`
     select from gateway.waiting_key where place > (select waited from gateway.step order by stamp desc limit 1)`
   expect(waiting.length).toBeLessThan(220)
   // A small transaction must not wait for a large transaction on whose rows many records depend.
-  await run(`update shop.item set name = name || '!' where name like 'Bath%'`)
-  await run(`update shop.item set name = 'White tea' where id = '${tea}'`)
+  await runAtPlatform(`update shop.item set name = name || '!' where name like 'Bath%'`)
+  await runAtPlatform(`update shop.item set name = 'White tea' where id = '${tea}'`)
   await makeNextStep(pool, 8)
   const small = await platform`select product_title from gateway.voucher where reference = 'CODE-A'`
   expect(small).toEqual([{ product_title: 'White tea' }])
@@ -258,8 +262,8 @@ test('the service captures a table and a partitioned table again after their tri
     create or replace function shop.nothing() returns trigger language plpgsql as 'begin return null; end';
     create or replace trigger capture_row after insert or update on ${table} for each row execute function shop.nothing();
     set session_replication_role = replica; ${write}; reset session_replication_role`
-  await run(replace('shop."Gift Card"', `update shop."Gift Card" set "valueCents" = 11100 where "No" = 'A'`))
-  await run(replace('shop.orders', `update shop.orders set paid_at = '2026-04-11 12:00'`))
+  await runAtPlatform(replace('shop."Gift Card"', `update shop."Gift Card" set "valueCents" = 11100 where "No" = 'A'`))
+  await runAtPlatform(replace('shop.orders', `update shop.orders set paid_at = '2026-04-11 12:00'`))
   const read = async () => {
     const { body } = await client.ask({ method: 'GET', url: '/readyz' })
     const [voucher] = await listAll()

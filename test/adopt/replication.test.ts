@@ -48,9 +48,9 @@ const platformUrl = `${addressUrl(server)}&connection_limit=5&pgbouncer=false`
 const publication = await readReplicationName(owner)
 const writes = { default_transaction_read_only: 'off', lock_timeout: '0' }
 const platform = connect(server, { max: 2, statementTimeoutMs: 60_000, settings: writes })
-const copies: string[] = []
+const copyReasons: string[] = []
 const createWatch = (url = platformUrl) =>
-  createPlatformWatch(owner, { platformUrl: url, onCopy: reason => copies.push(reason) })
+  createPlatformWatch(owner, { platformUrl: url, onCopy: reason => copyReasons.push(reason) })
 const watch = createWatch()
 afterFile(async () => {
   await watch.close()
@@ -61,25 +61,25 @@ afterFile(async () => {
 
 const venue = '00000000-0000-0000-0000-000000000001'
 const item = '11111111-1111-1111-1111-111111111111'
-const at = (statements: string) => platform.unsafe(statements).simple()
-const stage = (url = platformUrl, lockWait = 10) => stagePlatform(owner, folder, { platformUrl: url, lockWait })
+const runAtPlatform = (statements: string) => platform.unsafe(statements).simple()
+const stageTables = (url = platformUrl, lockWait = 10) => stagePlatform(owner, folder, { platformUrl: url, lockWait })
 
-await at(venuesTables)
+await runAtPlatform(venuesTables)
 // Objects that must not disturb adoption: a table with the name of a plain table of the gateway, a table that no
 // mapping reads, and a publication of another program.
-await at(`create table public.customer (id integer); create table public.tenant (name text);
+await runAtPlatform(`create table public.customer (id integer); create table public.tenant (name text);
   create publication voucher_gateway for table public.tenant`)
 // The gateway must override these settings of the login.
-await at(`alter role ${server.user} set default_transaction_read_only = on;
+await runAtPlatform(`alter role ${server.user} set default_transaction_read_only = on;
   alter role ${server.user} set lock_timeout = 1`)
 // Names that would run SQL if the gateway did not quote them.
-await at(`
+await runAtPlatform(`
   create domain shop."integer) as x; drop schema gateway cascade; --" as int;
   create schema "s""; drop schema gateway";
   create table "s""; drop schema gateway"."t""; --" ("c""; --" shop."integer) as x; drop schema gateway cascade; --" primary key);
   alter table shop.consent add column "a""; drop schema gateway cascade; --" integer;
   create index on shop.consent (customer, "a""; drop schema gateway cascade; --")`)
-await at(`
+await runAtPlatform(`
   insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main');
   insert into shop.item (id, venue, name, cents) values ('${item}', '${venue}', 'Tea', 1250);
   insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
@@ -87,7 +87,7 @@ await at(`
 await migrate(owner, { adopted: null })
 
 /** Waits until the subscription has applied all changes of the platform, and steps have written all records. */
-async function applied(): Promise<void> {
+async function untilApplied(): Promise<void> {
   const [now] = await platform`select pg_current_wal_flush_lsn()::text as position`
   await until(
     'the changes are applied',
@@ -104,8 +104,8 @@ async function applied(): Promise<void> {
 
 /** Runs statements at the platform, and waits until the gateway has their changes. */
 async function write(statements: string): Promise<void> {
-  await at(statements)
-  await applied()
+  await runAtPlatform(statements)
+  await untilApplied()
 }
 
 const voucher = async (reference: string) =>
@@ -123,37 +123,37 @@ const hasColumn = async (name: string) => {
   return (await owner`select from pg_attribute where attrelid = 'shop.item'::regclass and attname = ${name}`).length > 0
 }
 /** Reads the subscriptions of this database. The catalog lists the subscriptions of all databases of the server. */
-const subscriptions = () => owner`
+const readSubscriptions = () => owner`
   select subenabled from pg_subscription join pg_database on pg_database.oid = subdbid where datname = current_database()`
-const lacks = (table: string) =>
+const lostChangeMessage = (table: string) =>
   `The log lacks a change of ${table}: of its key, an enum, a partition or the values of a column.`
 /** Returns the rows of a table with all values as texts, because the gateway stages some types as text. */
-const rowsOf = async (sql: typeof owner, table: string) => {
+const readRowTexts = async (sql: typeof owner, table: string) => {
   const rows = await sql.unsafe<{ row: string }[]>(`
     select (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(source)))::text as row from ${table} source`)
   return rows.map(({ row }) => row).sort()
 }
 const expectSameRows = async (table: string) =>
-  expect(await rowsOf(owner, table)).toEqual(await rowsOf(platform, table))
+  expect(await readRowTexts(owner, table)).toEqual(await readRowTexts(platform, table))
 /** Waits until tables are copied again, and checks that this is the only reason. */
 async function untilCopied(reason: unknown): Promise<void> {
   await until('it is copied', async () => {
     await watch.follow()
-    return copies.length > 0
+    return copyReasons.length > 0
   })
-  expect(copies.splice(0)).toEqual([reason])
+  expect(copyReasons.splice(0)).toEqual([reason])
 }
-const agrees = async () => expect(await findRecordProblems(owner)).toEqual([])
+const expectNoProblems = async () => expect(await findRecordProblems(owner)).toEqual([])
 
-const noKey = 'alter table shop.consent drop constraint consent_pkey'
+const dropKey = 'alter table shop.consent drop constraint consent_pkey'
 const key = 'alter table shop.consent add primary key (customer, at), replica identity default'
 
 const [error, warning] = [{ level: 'error' }, { level: 'warning' }]
 const orders = 'alter table shop.orders'
 
 test.each<[fault: string, change: string, found: Record<string, unknown>, text: string, undo: string]>([
-  ['no key', noKey, error, 'alter table shop.consent add primary key', key],
-  ['no key, and all columns as identity', `${noKey}, replica identity full`, warning, 'and no primary key', key],
+  ['no key', dropKey, error, 'alter table shop.consent add primary key', key],
+  ['no key, and all columns as identity', `${dropKey}, replica identity full`, warning, 'and no primary key', key],
   [
     'tables that inherit from it',
     'create table shop.thumbnail () inherits (shop.picture)',
@@ -163,10 +163,10 @@ test.each<[fault: string, change: string, found: Record<string, unknown>, text: 
   ],
   [
     'a deferrable key, which the log lacks',
-    `${noKey}, add primary key (customer, at) deferrable`,
+    `${dropKey}, add primary key (customer, at) deferrable`,
     error,
     'alter table shop.consent replica identity full',
-    `${noKey}; ${key}`,
+    `${dropKey}; ${key}`,
   ],
   [
     'a replica identity that its partitions do not have',
@@ -178,36 +178,36 @@ test.each<[fault: string, change: string, found: Record<string, unknown>, text: 
     `${orders} replica identity default; drop index shop.order_key; ${orders} add primary key ("orderNo", placed_at)`,
   ],
 ])('a table is named before it is published: it has %s', async (_, change, found, text, undo) => {
-  await at(change)
+  await runAtPlatform(change)
   const { findings } = await checkPlatform(owner, platformUrl, folder)
   expect(findings).toMatchObject([{ file: 'shop.consent', ...found }])
   expect(`${findings[0]?.problem} ${findings[0]?.remedy}`).toContain(text)
-  if (findings[0]?.level === 'error') expect(await stage()).toEqual(findings)
+  if (findings[0]?.level === 'error') expect(await stageTables()).toEqual(findings)
   expect(await platform`select from pg_publication`).toHaveLength(1)
-  await at(undo)
+  await runAtPlatform(undo)
 })
 
 test('a table without a key is reported with the unique index that could be its key', async () => {
-  await at(`${noKey}, alter customer set not null, alter at set not null;
+  await runAtPlatform(`${dropKey}, alter customer set not null, alter at set not null;
     create unique index consent_at on shop.consent (customer, at)`)
   const check = async () => (await checkPlatform(owner, platformUrl, folder)).findings
   const [{ remedy = '' } = {}] = await check()
-  await at(/alter table .*;/.exec(remedy)?.[0] ?? '')
+  await runAtPlatform(/alter table .*;/.exec(remedy)?.[0] ?? '')
   expect(await check()).toEqual([])
-  await at(`drop index shop.consent_at; ${key}`)
+  await runAtPlatform(`drop index shop.consent_at; ${key}`)
 })
 
 test('the check reports each missing right that apply needs, and the statement of its remedy grants it', async () => {
-  await at('create role reader login')
+  await runAtPlatform('create role reader login')
   const url = addressUrl({ ...server, user: 'reader' })
   const check = async () => (await checkPlatform(owner, url, folder)).findings
   const refused = await check()
-  expect(refused).toEqual(await stage(url))
+  expect(refused).toEqual(await stageTables(url))
   const problems = ['It is not readable for reader', 'may not replicate', 'may not publish the tables']
   expect([...new Set(refused.map(({ problem }) => problem.replace('The login reader ', '')))]).toEqual(problems)
-  for (const { remedy } of refused) await at(remedy.slice(remedy.indexOf(': ') + 2))
+  for (const { remedy } of refused) await runAtPlatform(remedy.slice(remedy.indexOf(': ') + 2))
   expect(await check()).toEqual([])
-  await at(`drop publication ${publication}`)
+  await runAtPlatform(`drop publication ${publication}`)
   await owner`create role no_superuser login in role ${owner(address.user)}`
   const weak = connect({ ...address, user: 'no_superuser' }, { max: 2, statementTimeoutMs: 60_000 })
   const right =
@@ -223,7 +223,7 @@ test('the check reports each missing right that apply needs, and the statement o
 })
 
 test('the check reports a view and a generated column, each with a remedy', async () => {
-  await at(`create view shop.shown as select id, name from shop.venue;
+  await runAtPlatform(`create view shop.shown as select id, name from shop.venue;
     alter table shop.item add column gross integer generated always as (cents * 2) stored`)
   const mapping = createDirectory()
   writeFileSync(join(mapping, 'tenant.sql'), 'select id as key, name from shop.shown')
@@ -232,7 +232,7 @@ test('the check reports a view and a generated column, each with a remedy', asyn
   const view = { file: 'shop.shown', problem: 'It is a view, which no log has' }
   const column = { file: 'product.sql', remedy: 'Write its expression: (cents * 2)' }
   for (const found of [view, column]) expect(findings).toContainEqual(expect.objectContaining(found))
-  await at('drop view shop.shown; alter table shop.item drop column gross')
+  await runAtPlatform('drop view shop.shown; alter table shop.item drop column gross')
 })
 
 test('the connection string of the subscription has the full address, and only parameters that libpq knows', () => {
@@ -259,7 +259,9 @@ test('the gateway locks no table of the platform while it waits for a lock on an
     while (!isDone) seen.push(...(await platform.unsafe(greedy)))
     return seen
   })()
-  await expect(stage(platformUrl, 0)).rejects.toThrow('The publication did not get a lock that it needs. It is held by')
+  await expect(stageTables(platformUrl, 0)).rejects.toThrow(
+    'The publication did not get a lock that it needs. It is held by',
+  )
   isDone = true
   expect(await watched).toEqual([])
   await holder`rollback`
@@ -267,29 +269,29 @@ test('the gateway locks no table of the platform while it waits for a lock on an
 })
 
 /** Creates tables with the names of the gateway's tables. If they were replicated, the platform could write tokens. */
-const forged = `create schema gateway;
+const forgedTables = `create schema gateway;
   create table gateway.token (id bigint primary key, name text, token_hash bytea, hint text, permissions text[]);
   create table gateway.token_tenant (token_id bigint, tenant_id bigint, with_descendants boolean, primary key (token_id, tenant_id))`
 
 /** Runs the statements at the end of a reason's action at the platform. */
-const follow = (action: string) => at(action.slice(action.indexOf(': ') + 2))
+const runRemedy = (action: string) => runAtPlatform(action.slice(action.indexOf(': ') + 2))
 
 test('in each kind of publication, tables with names of the gateway are refused before the subscription', async () => {
-  await at(`drop publication if exists ${publication}; ${forged};
+  await runAtPlatform(`drop publication if exists ${publication}; ${forgedTables};
     create table shop.note (id integer primary key, body text)`)
   for (const kind of ['all tables', 'tables in schema shop, gateway', 'table shop.item, shop.note, gateway.token']) {
-    await at(`create publication ${publication} for ${kind}`)
-    const [finding] = await stage()
+    await runAtPlatform(`create publication ${publication} for ${kind}`)
+    const [finding] = await stageTables()
     expect(finding).toMatchObject({ level: 'error', problem: expect.stringContaining('"gateway"."token"') })
     expect(finding?.problem).toContain('"shop"."note"')
-    expect(await subscriptions()).toEqual([])
-    await follow(finding?.remedy ?? '')
+    expect(await readSubscriptions()).toEqual([])
+    await runRemedy(finding?.remedy ?? '')
     const published =
       await platform`select from pg_publication_tables where schemaname = 'gateway' or tablename = 'note'`
     expect(published).toEqual([])
-    await at(`drop publication ${publication}`)
+    await runAtPlatform(`drop publication ${publication}`)
   }
-  await at('drop schema gateway cascade')
+  await runAtPlatform('drop schema gateway cascade')
 })
 
 test('the gateway creates a publication and a slot at the platform, and nothing else', async () => {
@@ -297,13 +299,13 @@ test('the gateway creates a publication and a slot at the platform, and nothing 
     platform`select relname from pg_class where relnamespace::regnamespace::text !~ '^pg_' order by 1`
   const before = await readTables()
   // The publication has one table that no mapping reads. The subscription must copy nothing from it.
-  await at(`create publication ${publication} for table shop.note with (publish_via_partition_root = true);
+  await runAtPlatform(`create publication ${publication} for table shop.note with (publish_via_partition_root = true);
     insert into shop.note values (0)`)
-  expect(await stage()).toEqual([])
+  expect(await stageTables()).toEqual([])
   await migrate(owner, { adopted: readMappings(folder) })
   await projected(pool)
   expect(await owner`select count(*) from gateway.voucher`).toEqual([{ count: 2000 }])
-  await agrees()
+  await expectNoProblems()
   const published = await platform`select tablename as name from pg_publication_tables where pubname = ${publication}`
   const names = published.map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['Gift Card', 'customer', 'orders']))
@@ -317,7 +319,7 @@ test('the gateway creates a publication and a slot at the platform, and nothing 
 })
 
 test('reports an extra published table without stopping replication, even after its columns change', async () => {
-  await at(`create table shop.memo (id integer primary key); insert into shop.note values (1, 'x');
+  await runAtPlatform(`create table shop.memo (id integer primary key); insert into shop.note values (1, 'x');
     alter publication ${publication} add table shop.memo`)
   await write(
     `insert into shop.memo values (1); alter table shop.note add column at date; insert into shop.note values (2, 'y', now())`,
@@ -326,20 +328,20 @@ test('reports an extra published table without stopping replication, even after 
   const [found] = await readReasons()
   const message = expect.stringContaining('"shop"."memo", "shop"."note"')
   expect(found).toMatchObject({ code: 'PUBLICATION_TOO_WIDE', message })
-  await follow(found?.action ?? '')
-  await applied()
-  expect([await readReasons(), copies]).toEqual([[], []])
-  await at('drop table shop.note, shop.memo')
+  await runRemedy(found?.action ?? '')
+  await untilApplied()
+  expect([await readReasons(), copyReasons]).toEqual([[], []])
+  await runAtPlatform('drop table shop.note, shop.memo')
 })
 
 test('records stay equal to the rows of the platform while writers change the rows', async () => {
-  await at(`insert into shop.redemption values ('C1', 1, 500); update shop.item set name = 'Green tea'`)
+  await runAtPlatform(`insert into shop.redemption values ('C1', 1, 500); update shop.item set name = 'Green tea'`)
   await write(`delete from shop."Gift Card" where "No" = 'C2'`)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 45, product_title: 'Green tea' })
   expect(await voucher('CODE-2')).toBeUndefined()
   await write('truncate shop.redemption')
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 50 })
-  await agrees()
+  await expectNoProblems()
 })
 
 test('changes that the subscription can apply need no copy', async () => {
@@ -359,12 +361,12 @@ test('changes that the subscription can apply need no copy', async () => {
   ]) {
     await write(change)
   }
-  expect(copies).toEqual([])
+  expect(copyReasons).toEqual([])
   for (const table of ['shop."Gift Card"', 'shop.item', 'shop.orders']) await expectSameRows(table)
 })
 
 test('a renamed column is reported, and changes of the other tables still arrive', async () => {
-  await at('alter table shop.item rename column name to title')
+  await runAtPlatform('alter table shop.item rename column name to title')
   await write(
     `update shop.item set title = 'Black tea'; insert into shop.customer (venue, email) values ('${venue}', 'ann@example.com')`,
   )
@@ -373,27 +375,27 @@ test('a renamed column is reported, and changes of the other tables still arrive
   expect(reasons).toContainEqual(expect.objectContaining({ code: 'MAPPING_BROKEN', message }))
   expect(await voucher('CODE-1')).toMatchObject({ product_title: 'Green tea' })
   expect(await owner`select title from shop.item`).toEqual([{ title: 'Black tea' }])
-  await at('alter table shop.item rename column title to name')
+  await runAtPlatform('alter table shop.item rename column title to name')
   await until('the name is back', () => hasColumn('name'))
   await untilTitled('Black tea')
-  expect(copies).toEqual([])
+  expect(copyReasons).toEqual([])
 })
 
 test('a copy corrects a column name that was staged too early because of another failure', async () => {
   await owner`alter table shop.customer add constraint other_failure check (surname is null)`
-  await at(`insert into shop.customer (venue, surname) values ('${venue}', 'Ann'); update shop.item set name = 'Tea';
+  await runAtPlatform(`insert into shop.customer (venue, surname) values ('${venue}', 'Ann'); update shop.item set name = 'Tea';
     alter table shop.item rename name to title; update shop.item set title = 'Mint tea'`)
   await until('the new name is staged', () => hasColumn('title'))
   await owner`alter table shop.customer drop constraint other_failure`
-  await applied()
-  expect(copies.splice(0)).toEqual([expect.stringContaining('former names of columns')])
+  await untilApplied()
+  expect(copyReasons.splice(0)).toEqual([expect.stringContaining('former names of columns')])
   expect(await owner`select title from shop.item`).toEqual([{ title: 'Mint tea' }])
   await write('alter table shop.item rename column title to name')
 })
 
 test('the records stay correct when two columns swap their names and when a table is renamed', async () => {
   await write(`alter table shop."Gift Card" add column a integer default 1, add column b integer default 2`)
-  await at(`alter table shop."Gift Card" rename a to x;
+  await runAtPlatform(`alter table shop."Gift Card" rename a to x;
     alter table shop."Gift Card" rename b to a;
     alter table shop."Gift Card" rename x to b;
     alter table shop."Gift Card" drop column note;
@@ -406,14 +408,14 @@ test('the records stay correct when two columns swap their names and when a tabl
     alter table shop.picture set schema archive;
     alter table archive.picture rename to photo`)
   await untilCopied(expect.stringMatching('is new, and older rows have different values'))
-  await applied()
-  expect(copies).toEqual([])
+  await untilApplied()
+  expect(copyReasons).toEqual([])
   const exchanged =
     await owner`select a, b, note from shop."Gift Card" where code in ('CODE-1', 'CODE-3') order by code`
   expect(exchanged).toMatchObject([{ a: 2, b: 1, note: null }, { note: 7 }])
   expect(await owner`select name, former_name from shop.item`).toEqual([{ name: 'White tea', former_name: 'Mint tea' }])
   expect(await owner`select count(*) from archive.photo`).toEqual([{ count: 0 }])
-  await at('alter table archive.photo rename to picture; alter table archive.picture set schema shop')
+  await runAtPlatform('alter table archive.photo rename to picture; alter table archive.picture set schema shop')
   const found = () => owner`select from pg_class where oid = to_regclass('shop.picture')`
   await until('the table is back', () => watch.follow().then(async () => (await found()).length > 0))
   await untilTitled('White tea')
@@ -445,22 +447,22 @@ test.each([
 ])('the log lacks %s: its table is copied again, and no other one', async (_, table, change) => {
   const slot = () => owner`select slot from gateway.subscription`
   const former = await slot()
-  await at(change)
-  await untilCopied(lacks(table))
+  await runAtPlatform(change)
+  await untilCopied(lostChangeMessage(table))
   await expectSameRows(table)
   // The subscription continues with the same slot.
   expect(await slot()).toEqual(former)
   await projected(pool)
-  await agrees()
+  await expectNoProblems()
 })
 
 test('a table that loses its key is copied by all of its columns when the owner chose REPLICA IDENTITY FULL', async () => {
-  await at(`insert into shop.customer (id, venue) values ('${item}', '${venue}');
+  await runAtPlatform(`insert into shop.customer (id, venue) values ('${item}', '${venue}');
     alter table shop.consent drop constraint consent_pkey, alter at drop not null, replica identity full;
     alter table shop.consent add column detail json`)
   const consent = (at: number) => `('${item}', true, '2026-05-0${at}', '{"a": 1}')`
-  await at(`insert into shop.consent (customer, given, at, detail) values ${[1, 1, 2, 3].map(consent)}`)
-  await untilCopied(lacks('shop.consent'))
+  await runAtPlatform(`insert into shop.consent (customer, given, at, detail) values ${[1, 1, 2, 3].map(consent)}`)
+  await untilCopied(lostChangeMessage('shop.consent'))
   await expectSameRows('shop.consent')
   await write(`delete from shop.consent where ctid = (select min(ctid) from shop.consent);
     update shop.consent set given = false where at = '2026-05-02'`)
@@ -478,27 +480,29 @@ test('a table that loses its key is copied by all of its columns when the owner 
 
 test('a table that gets another primary key is copied again, and its later changes are applied', async () => {
   await write(`alter table shop.redemption add column id integer; insert into shop.redemption values ('C1', 7, 100, 1)`)
-  await at(`alter table shop.redemption drop constraint redemption_pkey`)
+  await runAtPlatform(`alter table shop.redemption drop constraint redemption_pkey`)
   await watch.follow()
   const message = expect.stringContaining('"shop"."redemption" of the platform has no key')
   expect(await readReasons()).toContainEqual(expect.objectContaining({ code: 'PLATFORM_TABLE_UNFIT', message }))
-  await at(`alter table shop.redemption alter line drop not null;
+  await runAtPlatform(`alter table shop.redemption alter line drop not null;
     alter table shop.redemption add primary key (id), alter id add generated always as identity (start 2);
     insert into shop.redemption values ('C1', null, 100), ('C1', null, 100);
     update shop.redemption set cents = 200 where id = 1`)
-  await untilCopied(lacks('shop.redemption'))
+  await untilCopied(lostChangeMessage('shop.redemption'))
   await write(`update shop.redemption set cents = 500 where id = 1; delete from shop.redemption where id = 2`)
   expect(await readReasons()).toEqual([])
   await expectSameRows('shop.redemption')
-  await agrees()
-  await at('truncate shop.redemption restart identity')
+  await expectNoProblems()
+  await runAtPlatform('truncate shop.redemption restart identity')
 })
 
 test('a lost slot is replaced, and a copy brings the changes whose WAL is gone', async () => {
   await owner`alter subscription voucher_gateway disable`
   const drop = () => platform`select pg_drop_replication_slot(slot_name) from pg_replication_slots where not active`
   await until('the slot is dropped', async () => (await drop()).length > 0)
-  await at(`insert into shop.redemption values ('C1', 5, 100); delete from shop."Gift Card" where "No" = 'C4'`)
+  await runAtPlatform(
+    `insert into shop.redemption values ('C1', 5, 100); delete from shop."Gift Card" where "No" = 'C4'`,
+  )
   await owner`alter subscription voucher_gateway enable`
   await untilCopied(expect.stringContaining(`The platform has lost the slot ${publication}_`))
   await projected(pool)
@@ -506,7 +510,7 @@ test('a lost slot is replaced, and a copy brings the changes whose WAL is gone',
   expect(await voucher('CODE-4')).toBeUndefined()
   await write(`insert into shop.redemption values ('C1', 6, 100)`)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 48 })
-  await agrees()
+  await expectNoProblems()
 })
 
 test('an instance that read the state before another instance copied does not copy again', async () => {
@@ -523,7 +527,7 @@ test('an instance that read the state before another instance copied does not co
   await looked
   await late.close()
   proxy.stop()
-  expect(copies.splice(0)).toEqual(['A test.'])
+  expect(copyReasons.splice(0)).toEqual(['A test.'])
 })
 
 test('the slot of a former subscription is dropped after an interruption', async () => {
@@ -553,18 +557,18 @@ test('a copy records its slot before it creates the slot, and the entry stays', 
   await platformSession`rollback`
   platformSession.release()
   expect(await copied).toBe(true)
-  expect([await other(), copies.splice(0)]).toEqual([[{ slot: null }], []])
-  await applied()
+  expect([await other(), copyReasons.splice(0)]).toEqual([[{ slot: null }], []])
+  await untilApplied()
 })
 
 test('a table that was taken out of the publication is published and copied again', async () => {
-  await at(`alter publication ${publication} drop table shop.redemption`)
-  await at(`insert into shop.redemption values ('C1', 60, 100); delete from shop.redemption where line = 60`)
+  await runAtPlatform(`alter publication ${publication} drop table shop.redemption`)
+  await runAtPlatform(`insert into shop.redemption values ('C1', 60, 100); delete from shop.redemption where line = 60`)
   await untilCopied('The publication of the platform lacks tables.')
-  await applied()
+  await untilApplied()
   expect(await readReasons()).toEqual([])
   expect(await platform`select from pg_publication_tables where tablename = 'redemption'`).toHaveLength(1)
-  await agrees()
+  await expectNoProblems()
 })
 
 test('a platform that publishes tables of the gateway cannot write a token; without them, replication continues', async () => {
@@ -572,42 +576,42 @@ test('a platform that publishes tables of the gateway cannot write a token; with
   const [{ tenant }] = await owner<[{ tenant: number }]>`select min(tenant_id) as tenant from gateway.voucher`
   const secret = createTokenSecret()
   const status = async () => (await client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status
-  await at(`${forged}; alter publication ${publication} add table gateway.token, gateway.token_tenant`)
+  await runAtPlatform(`${forgedTables}; alter publication ${publication} add table gateway.token, gateway.token_tenant`)
   // The platform can cause a new copy, after which the gateway subscribes again.
-  await at('alter table shop.item alter column cents type bigint using cents + 1')
+  await runAtPlatform('alter table shop.item alter column cents type bigint using cents + 1')
   await watch.follow()
-  expect(await subscriptions()).toEqual([{ subenabled: false }])
-  await at(`insert into shop.redemption values ('C1', 61, 100);
+  expect(await readSubscriptions()).toEqual([{ subenabled: false }])
+  await runAtPlatform(`insert into shop.redemption values ('C1', 61, 100);
     insert into gateway.token values (9000, 'Forged', '\\x${hashSecret(secret).toString('hex')}', 'vgw_', '{view_vouchers,view_orders}');
     insert into gateway.token_tenant values (9000, ${tenant}, true)`)
   await watch.follow()
   const reasons = await readReasons()
   const action = reasons.find(({ code }) => code === 'PUBLICATION_FORBIDDEN')?.action ?? ''
-  expect([await status(), copies]).toEqual([401, []])
-  await follow(action)
-  await applied()
-  expect(copies.splice(0)).toHaveLength(1)
-  expect(await subscriptions()).toEqual([{ subenabled: true }])
+  expect([await status(), copyReasons]).toEqual([401, []])
+  await runRemedy(action)
+  await untilApplied()
+  expect(copyReasons.splice(0)).toHaveLength(1)
+  expect(await readSubscriptions()).toEqual([{ subenabled: true }])
   expect(await owner`select from shop.redemption where line = 61`).toHaveLength(1)
   expect([await status(), await owner`select from gateway.token where id = 9000`]).toEqual([401, []])
   expect(await readReasons()).toEqual([])
 })
 
 test('a subscription is replaced when it was refreshed while the publication had a table of the gateway', async () => {
-  await at(`alter publication ${publication} add table gateway.token`)
+  await runAtPlatform(`alter publication ${publication} add table gateway.token`)
   await owner`alter subscription voucher_gateway refresh publication with (copy_data = false)`
-  await at(`alter publication ${publication} drop table gateway.token`)
+  await runAtPlatform(`alter publication ${publication} drop table gateway.token`)
   await untilCopied('The platform published tables that are not staged.')
   expect(await owner`select from pg_subscription_rel where srrelid = 'gateway.token'::regclass`).toEqual([])
-  await applied()
-  await at('drop schema gateway cascade; delete from shop.redemption where line = 61')
+  await untilApplied()
+  await runAtPlatform('drop schema gateway cascade; delete from shop.redemption where line = 61')
 })
 
 test('the tables are copied again after the platform moves to another server', async () => {
   await owner`update gateway.subscription set server = 'the former/00000001'`
-  await at(`insert into shop.redemption values ('C1', 7, 100)`)
+  await runAtPlatform(`insert into shop.redemption values ('C1', 7, 100)`)
   await untilCopied('The database of the platform is on another server, or was failed over.')
-  await applied()
+  await untilApplied()
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 47 })
 })
 
@@ -629,7 +633,8 @@ test.each([
   ]
   let isWriting = true
   const spend = async () => {
-    for (let line = 1000; isWriting; line++) await at(`insert into shop.redemption values ('C2000', ${line}, 1)`)
+    for (let line = 1000; isWriting; line++)
+      await runAtPlatform(`insert into shop.redemption values ('C2000', ${line}, 1)`)
   }
   const seen = reads.map(async read => {
     const balances: number[] = []
@@ -639,28 +644,28 @@ test.each([
   const writer = spend()
   await owner.unsafe(need)
   await watch.follow()
-  await applied()
+  await untilApplied()
   isWriting = false
   await writer
-  expect(copies.splice(0)).toEqual(['A test.'])
+  expect(copyReasons.splice(0)).toEqual(['A test.'])
   for (const balances of await Promise.all(seen)) {
     expect(new Set(balances).size).toBeGreaterThan(1)
     expect(balances).toEqual([...balances].sort((one, other) => other - one))
   }
-  await applied()
+  await untilApplied()
 })
 
 test('a copy that fails leaves the former subscription enabled', async () => {
   await owner`update gateway.subscription set needs_copy = 'A test.'`
   await expect(copyPlatform(owner, { platformUrl, signal: AbortSignal.abort() })).rejects.toThrow('aborted')
-  expect(await subscriptions()).toEqual([{ subenabled: true }])
-  await applied()
-  expect(copies.splice(0)).toEqual(['A test.'])
+  expect(await readSubscriptions()).toEqual([{ subenabled: true }])
+  await untilApplied()
+  expect(copyReasons.splice(0)).toEqual(['A test.'])
 })
 
 test('a disabled subscription is reported, and so is WAL that PostgreSQL will soon remove', async () => {
   await owner`alter subscription voucher_gateway disable`
-  await at(`create table filler as select repeat(md5(n::text), 40) from generate_series(1, 40000) n`)
+  await runAtPlatform(`create table filler as select repeat(md5(n::text), 40) from generate_series(1, 40000) n`)
   await watch.follow()
   const enable = 'Let its owner run: alter subscription voucher_gateway enable;'
   const disabled = { code: 'SUBSCRIPTION_DISABLED', action: enable }
@@ -679,7 +684,7 @@ test('a disabled subscription is reported, and so is WAL that PostgreSQL will so
     expect(await since()).toBe(former)
   }
   await owner`alter subscription voucher_gateway enable`
-  await applied()
+  await untilApplied()
   await until('the lag is 0', async () => !(await isBehind()))
   await until('it is 0 for the other', async () => {
     await restarted.follow()

@@ -22,7 +22,7 @@ const regions = [
   { region: 'reg_kw', currency: 'KWD', unit: 2.5 },
 ]
 
-const contains = (object: object): { asymmetricMatch: (other: unknown) => boolean } => expect.objectContaining(object)
+const containing = (object: object): { asymmetricMatch: (other: unknown) => boolean } => expect.objectContaining(object)
 
 /**
  * Creates the database of Medusa and the environment of commands. When replicated, the gateway's database is on another
@@ -143,7 +143,7 @@ test.each([
   const deleted = { reference: 'FREE' }
   const readMissing = async () => {
     const records = Object.values(await readService(origin, secret))
-    return [...shown, deleted].filter(object => !records.some(record => contains(object).asymmetricMatch(record)))
+    return [...shown, deleted].filter(object => !records.some(record => containing(object).asymmetricMatch(record)))
   }
   await expect.poll(readMissing, { timeout: 60_000 }).toEqual([deleted])
 
