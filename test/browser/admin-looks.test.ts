@@ -12,7 +12,7 @@ import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { signIn, trySignIn } from './admin-actions.ts'
 import { fillLifelike } from './lifelike.ts'
-import { look, saveScreenshot, takesScreenshots } from './look.ts'
+import { checkLook, saveScreenshot, takesScreenshots } from './look.ts'
 
 const browser = await startBrowser()
 
@@ -41,7 +41,7 @@ async function lookAt({ page, origin }: Site, rows: readonly Row[]): Promise<voi
       await page.getByRole('button', { name: button }).last().click()
       await shown
     }
-    await look(page, name)
+    await checkLook(page, name)
   }
 }
 
@@ -62,15 +62,15 @@ test('the sign-in pages are accessible and not wider than the screen', async () 
     ['login-signed-out', '/admin/login?because=out'],
   ])
   await signIn(site.page, site.origin)
-  await look(site.page, 'tokens-none')
+  await checkLook(site.page, 'tokens-none')
   await site.page.getByText('There are no active tokens. An integration needs one').waitFor()
   await site.page.context().clearCookies()
   for (let attempt = 1; attempt <= 6; attempt++) {
     await trySignIn(site.page, site.origin, { ...root, password: 'not the right one' })
-    if (attempt === 1) await look(site.page, 'login-error')
+    if (attempt === 1) await checkLook(site.page, 'login-error')
   }
   await site.page.getByRole('heading', { name: 'Too many attempts' }).waitFor()
-  await look(site.page, 'login-limit')
+  await checkLook(site.page, 'login-limit')
 })
 
 test('a person can sign in through an OpenID provider on another site', async () => {
@@ -81,7 +81,7 @@ test('a person can sign in through an OpenID provider on another site', async ()
   // The provider does not prompt. It signs in the person of its last `visit`.
   await provider.visit('about:blank', { sub: 'ann', email: 'ann@example.com', email_verified: true })
   await page.goto(`${origin}/admin/audit`)
-  await look(page, 'openid-login')
+  await checkLook(page, 'openid-login')
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
   await page.getByRole('heading', { name: 'Audit' }).waitFor()
   await page.context().clearCookies()
@@ -95,7 +95,7 @@ test('a person can sign in through an OpenID provider on another site', async ()
   await page.goto(`${origin}/admin/login`)
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
   await page.getByText('not allowed to use this page').waitFor()
-  await look(page, 'openid-stranger')
+  await checkLook(page, 'openid-stranger')
 })
 
 describe('the pages of an administrator', async () => {
@@ -165,6 +165,6 @@ describe('the pages of an administrator', async () => {
   test('with the numbers of a chart are accessible and not wider than the screen', async () => {
     await page.goto(origin + busy)
     await page.getByText('The numbers as a table').first().click()
-    await look(page, 'token-numbers')
+    await checkLook(page, 'token-numbers')
   })
 })

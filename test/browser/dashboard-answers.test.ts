@@ -6,7 +6,7 @@ import { whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
 import { downloadCsv, hold, intercept, openDashboard, tables } from './dashboard-page.ts'
-import { look } from './look.ts'
+import { checkLook } from './look.ts'
 import { startSite } from './site.ts'
 
 const site = await startSite()
@@ -182,7 +182,7 @@ test('old figures are shown with their age, which is measured by the clock of th
   await page.reload()
   await notice.getByText(/^These figures were \d+ seconds old when they were read/).waitFor()
   await sold(page, '£10.00')
-  await look(page, 'dashboard-lag')
+  await checkLook(page, 'dashboard-lag')
   await stop()
   await notice.getByRole('button', { name: 'Read again' }).click()
   await notice.waitFor({ state: 'detached' })
@@ -204,7 +204,7 @@ test('during the first fill the dashboard says so, and shows the figures as soon
     // The earlier view may still be shown while its products are read, so wait until its amounts are gone.
     await page.getByText('£').first().waitFor({ state: 'detached' })
     expect(await page.getByRole('alert').count()).toBe(0)
-    await look(page, 'dashboard-counting')
+    await checkLook(page, 'dashboard-counting')
   })
   await projected(pool)
   await page.clock.runFor(20_000)

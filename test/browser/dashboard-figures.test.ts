@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { whole } from '../support/builders.ts'
 import { downloadCsv, openDashboard, table, tables } from './dashboard-page.ts'
-import { look, saveScreenshot, takesScreenshots } from './look.ts'
+import { checkLook, saveScreenshot, takesScreenshots } from './look.ts'
 import { startSite } from './site.ts'
 
 const site = await startSite()
@@ -374,7 +374,7 @@ test('each part of the dashboard is accessible and not wider than the screen: wi
       await ready.getByRole('link', { name: voucher!.reference }).click()
       await page.getByRole('dialog').getByText('Times are in the time zone').waitFor()
     }
-    await look(page, `dashboard-${name}`)
+    await checkLook(page, `dashboard-${name}`)
   }
 })
 

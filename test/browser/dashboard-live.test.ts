@@ -5,7 +5,7 @@ import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
 import { openDashboard, tables } from './dashboard-page.ts'
-import { look } from './look.ts'
+import { checkLook } from './look.ts'
 import { startSite } from './site.ts'
 
 const site = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
@@ -67,7 +67,7 @@ test('a sale appears within two seconds, and the scroll position, the focus and 
   for (const [index, now] of (await placeOf()).entries()) expect(Math.abs(now - place[index]!)).toBeLessThan(2)
   expect(await page.evaluate('[document.activeElement.textContent, window.loads]')).toEqual(['Next page', 0])
   await page.getByText(/^updated \d/).waitFor()
-  await look(page, 'dashboard-live')
+  await checkLook(page, 'dashboard-live')
 
   await next.click()
   await page.waitForURL(/after=/)

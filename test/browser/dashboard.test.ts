@@ -7,8 +7,8 @@ import { createAccount } from '../admin/support.ts'
 import { tester, whole } from '../support/builders.ts'
 import { signIn } from './admin-actions.ts'
 import { enterToken, openDashboard, rateLimited, table } from './dashboard-page.ts'
-import { look } from './look.ts'
-import { keptBeyondTab, startSite } from './site.ts'
+import { checkLook } from './look.ts'
+import { readStoredOutsideTab, startSite } from './site.ts'
 
 const site = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
 const { build, origin, pool, platform } = site
@@ -41,7 +41,7 @@ test('a typed token shows its tenants, and is stored only in the browser tab', a
   await page.reload()
   await heading(page, 'Bistro Verde')
 
-  expect(await keptBeyondTab(page)).not.toContain(secret)
+  expect(await readStoredOutsideTab(page)).not.toContain(secret)
   expect(requested.join()).not.toContain(secret)
   expect(requested.filter(url => !url.startsWith(`${origin}/`))).toEqual([])
 
@@ -141,7 +141,7 @@ test('an administrator opens the dashboard, and the token is in no address and n
   await signIn(page, origin)
   await page.getByRole('link', { name: 'Open the dashboard' }).click()
   await page.getByText('Only some tenants').click()
-  await look(page, 'dashboard-open')
+  await checkLook(page, 'dashboard-open')
   await page.getByRole('button', { name: 'Open the dashboard' }).last().click()
   await page.waitForURL(/\/dashboard(\?|$)/)
   await page.getByText('Dashboard of root@example.com').waitFor()
@@ -248,7 +248,7 @@ test('a search marks its words, and names the fields that have them', async () =
     'Ann Teasdale ann.teasdale@example.com The Old Mill Found in name, e-mail address',
     'Theo Steadman theo@example.com Hollis Leisure Found in family name',
   ])
-  await look(page, 'dashboard-words')
+  await checkLook(page, 'dashboard-words')
 
   // The next search has characters that are special in patterns, and no word of the former search.
   await field(page).fill('(50% d')
@@ -270,13 +270,13 @@ test('a search finds names of recipients and customers only with the permissions
 
 test('the dashboard is accessible and not wider than the screen: wide and narrow, light and dark', async () => {
   const signedOut = await open('', null)
-  await look(signedOut.page, 'dashboard-sign-in')
+  await checkLook(signedOut.page, 'dashboard-sign-in')
   const { page } = await open(`tenant=${mill}&from=2026-01-01&to=2026-03-31`)
   await heading(page, 'The Old Mill')
-  await look(page, 'dashboard')
+  await checkLook(page, 'dashboard')
   await page.setViewportSize({ width: 390, height: 900 })
   await page.getByRole('button', { name: 'Choose a tenant' }).click()
   await page.getByLabel('Find a tenant').fill('hollis')
   await page.getByText('2 tenants found.').waitFor()
-  await look(page, 'dashboard-search')
+  await checkLook(page, 'dashboard-search')
 })

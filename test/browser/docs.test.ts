@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { guides } from '../../src/docs/guides.ts'
-import { checkedViews, isLong, look, untilAccessible, views } from './look.ts'
-import { keptBeyondTab, openPage, startSite } from './site.ts'
+import { checkedViews, isLongRun, checkLook, untilAccessible, views } from './look.ts'
+import { readStoredOutsideTab, openPage, startSite } from './site.ts'
 
 const { build, origin, browser } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
@@ -15,10 +15,10 @@ const differing = ['quick-start', 'keeping-in-step', 'errors', 'fields']
 
 test('the landing page and each page of the docs are accessible and not wider than the screen', async () => {
   const { page } = await open('/', { expected: /status of 404/ })
-  const slugs = ['search?q=cursor', 'downloads', 'nothing', ...(isLong ? guides.map(({ slug }) => slug) : differing)]
+  const slugs = ['search?q=cursor', 'downloads', 'nothing', ...(isLongRun ? guides.map(({ slug }) => slug) : differing)]
   for (const path of ['/', '/docs', ...slugs.map(slug => `/docs/${slug}`)]) {
     await page.goto(origin + path)
-    await look(page, path.split('?')[0]!.replaceAll('/', '-'))
+    await checkLook(page, path.split('?')[0]!.replaceAll('/', '-'))
   }
 })
 
@@ -108,12 +108,12 @@ test('the reference sends a request with a token, stores the token only in the t
   await page.getByRole('button', { name: /^Send/ }).first().click()
   await page.getByText('The Old Mill').first().waitFor()
   // axe-core takes as long for Scalar's API client as for all guides, so only long runs check the client.
-  for (const { width } of isLong ? views : []) {
+  for (const { width } of isLongRun ? views : []) {
     await page.setViewportSize({ width, height: 900 })
     await untilAccessible(page, `docs-reference-client-${width}`, leftInClient)
   }
 
-  expect(await keptBeyondTab(page)).not.toContain(secret)
+  expect(await readStoredOutsideTab(page)).not.toContain(secret)
   expect(requested.filter(url => !url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))).toEqual([])
   expect(requested).toContain(`${origin}/api/external/v1/tenants`)
   expect(requested.join()).not.toContain(secret)

@@ -5,7 +5,7 @@ import { tester } from '../support/builders.ts'
 import { until } from '../support/until.ts'
 import { currentTab, load, openTab, result, run, typeInto } from './graphiql-page.ts'
 import { checkedViews, untilAccessible, type View, views } from './look.ts'
-import { keptBeyondTab, openPage, startSite } from './site.ts'
+import { readStoredOutsideTab, openPage, startSite } from './site.ts'
 
 const { build, client, origin, browser, pool } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
@@ -66,7 +66,7 @@ test('a token is typed once for all tabs of GraphiQL, survives a reload, and is 
   expect(outside).toEqual([])
   expect(requested.join()).not.toContain(secret)
   // Neither tokens nor queries outlive the browser tab.
-  const kept = await keptBeyondTab(page)
+  const kept = await readStoredOutsideTab(page)
   for (const text of [secret, 'viewer']) expect(kept).not.toContain(text)
 })
 
@@ -111,7 +111,7 @@ test('an Authorization header in the headers editor replaces the token, and is s
   await run(page, 'Another')
   await typeInto(page, 'Headers', '{}')
   await run(page, 'Explorer')
-  expect(await keptBeyondTab(page)).not.toContain(other.secret)
+  expect(await readStoredOutsideTab(page)).not.toContain(other.secret)
 })
 
 test('GraphiQL is accessible, and a narrow screen shows query and answer without the documentation', async () => {

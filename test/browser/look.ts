@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 export const takesScreenshots = process.env.PICTURES === 'on'
 
 /** True when `LOOKS=long` is set, as in the nightly run: axe-core, which takes most of the time, checks all views. */
-export const isLong = process.env.LOOKS === 'long'
+export const isLongRun = process.env.LOOKS === 'long'
 
 export interface View {
   width: number
@@ -21,13 +21,13 @@ export const views: readonly [View, View] = [
 ]
 
 /** The views in which axe-core checks a page: all views in a long run, and else only the narrow view. */
-export const checkedViews: readonly View[] = isLong ? views : [views[1]]
+export const checkedViews: readonly View[] = isLongRun ? views : [views[1]]
 
 /**
  * Checks in each view, without a reload, that the current page is not wider than the screen, and that axe-core finds
  * nothing in the checked views. Problems fail the test, but only at its end.
  */
-export async function look(page: Page, name: string): Promise<void> {
+export async function checkLook(page: Page, name: string): Promise<void> {
   const problems: string[] = []
   // After a click, a new page may be shown before all of its content has arrived.
   await page.waitForLoadState('load')
@@ -39,9 +39,9 @@ export async function look(page: Page, name: string): Promise<void> {
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })
     await untilDrawn(page)
-    const excess = await excessOf(page)
+    const excess = await readExcessWidth(page)
     if (excess > 0) problems.push(`${place}: ${excess} px wider than the screen`)
-    const found = checkedViews.includes(view) ? await violations(page) : []
+    const found = checkedViews.includes(view) ? await findViolations(page) : []
     problems.push(...found.map(violation => `${place}: ${violation}`))
   }
   expect.soft(problems).toEqual([])
@@ -55,13 +55,13 @@ export const untilDrawn = (page: Page) =>
  * Waits until axe-core finds nothing on a page of another program, and checks that the page is not wider than the
  * screen.
  *
- * @param rules the last two parameters of `violations`
+ * @param rules the last two parameters of `findViolations`
  */
 export async function untilAccessible(page: Page, name: string, ...rules: (readonly string[])[]): Promise<void> {
   await page.evaluate(axe.source)
   await untilDrawn(page)
-  await expect.poll(() => violations(page, ...rules), { message: name, timeout: 30_000 }).toEqual([])
-  expect(await excessOf(page), name).toBe(0)
+  await expect.poll(() => findViolations(page, ...rules), { message: name, timeout: 30_000 }).toEqual([])
+  expect(await readExcessWidth(page), name).toBe(0)
 }
 
 /**
@@ -70,7 +70,7 @@ export async function untilAccessible(page: Page, name: string, ...rules: (reado
  * @param left the rules that axe-core does not report
  * @param added more rules to check, which axe-core does not check by default
  */
-async function violations(page: Page, left: readonly string[] = [], added: readonly string[] = []): Promise<string[]> {
+async function findViolations(page: Page, left: readonly string[] = [], added: readonly string[] = []): Promise<string[]> {
   const rules = Object.fromEntries(added.map(rule => [rule, { enabled: true }]))
   const options = JSON.stringify({ resultTypes: ['violations'], rules })
   const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`)
@@ -83,7 +83,7 @@ async function violations(page: Page, left: readonly string[] = [], added: reado
 }
 
 /** Returns the number of pixels by which the page is wider than the screen. */
-const excessOf = (page: Page) =>
+const readExcessWidth = (page: Page) =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
 /**

@@ -7,7 +7,7 @@ import { createAccount } from '../admin/support.ts'
 import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { signIn } from './admin-actions.ts'
-import { look } from './look.ts'
+import { checkLook } from './look.ts'
 import { openPage, startSite } from './site.ts'
 
 const { database, build, origin, browser, platform } = await startSite()
@@ -45,13 +45,13 @@ test('in the demo one sign-in is valid on all pages, and so is one sign-out', as
     await header(page).getByText('demo', { exact: false }).waitFor()
     await signOut(page).waitFor()
     // All pages have the same header, and other tests check the rest of the pages.
-    if (place === 'Dashboard') await look(page, 'demo')
+    if (place === 'Dashboard') await checkLook(page, 'demo')
   }
   await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
   await visit(page, 'Dashboard')
   await signOut(page).click()
   await tokenAsked(page)
-  await look(page, 'demo-signed-out')
+  await checkLook(page, 'demo-signed-out')
   await page.goto(`${demoOrigin}/admin/tokens`)
   await page.getByRole('button', { name: 'Sign in to the demo' }).waitFor()
   await visit(page, 'Dashboard')

@@ -13,7 +13,7 @@ export async function startSite(environment?: NodeJS.ProcessEnv) {
 export type Site = Awaited<ReturnType<typeof startSite>>
 
 /** Returns everything that the browser stores outside the tab, with the address and the history of the tab. */
-export const keptBeyondTab = async (page: Page) =>
+export const readStoredOutsideTab = async (page: Page) =>
   JSON.stringify([
     await page.evaluate('[{ ...localStorage }, document.cookie, location.href, history.state]'),
     await page.context().storageState({ indexedDB: true }),

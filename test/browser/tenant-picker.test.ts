@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { listTokens } from '../../src/domain/token/list.ts'
 import { createAccount } from '../admin/support.ts'
 import { secretOn, signIn } from './admin-actions.ts'
-import { look } from './look.ts'
+import { checkLook } from './look.ts'
 import { openPage, startSite } from './site.ts'
 
 const { database, origin, browser, pool, platform } = await startSite()
@@ -65,7 +65,7 @@ test('with the keyboard, tenants are chosen without a reload, listed with their 
   await button(chosen(page), 'Remove Region 02').click()
   await says(page, 'Chosen tenants: 1.')
   expect(await focused(page)).toBe('chosen')
-  await look(page, 'picker-below')
+  await checkLook(page, 'picker-below')
   expect(await page.getByLabel('Name').inputValue()).toBe('Typed')
   expect(loads()).toBe(0)
   await button(page, 'Create the token').last().click()
@@ -80,7 +80,7 @@ test('a search shows its results without a reload, and one button adds all resul
   expect(await focused(page)).toBe('search')
   await button(page, 'Add Shop 0301').click()
   await says(page, 'Chosen tenants: 1.')
-  await look(page, 'picker-found')
+  await checkLook(page, 'picker-found')
   await button(page, 'Add the other 99 results').click()
   await says(page, 'Chosen tenants: 100.')
   expect(loads()).toBe(0)
@@ -113,7 +113,7 @@ test('when the service does not answer, the page says so and keeps its values, a
   await page.route('**/admin/tenants', route => route.abort(), { times: 1 })
   await button(page, 'Add Meridian Group').click()
   await page.getByText('Nothing was loaded').waitFor()
-  await look(page, 'picker-error')
+  await checkLook(page, 'picker-error')
   await button(page, 'Add Meridian Group').click()
   await says(page, 'Chosen tenants: 1.')
   expect(loads()).toBe(0)

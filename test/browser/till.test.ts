@@ -9,7 +9,7 @@ import { createBuilders, whole } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { freePort } from '../support/free-port.ts'
 import { projected } from '../support/projected.ts'
-import { look } from './look.ts'
+import { checkLook } from './look.ts'
 import { openPage } from './site.ts'
 
 test('the till resolves a voucher and redeems a part of its balance, and the change arrives in the list', async () => {
@@ -47,5 +47,5 @@ test('the till resolves a voucher and redeems a part of its balance, and the cha
   await amount.press('Enter')
   await says(/^Redeemed\. £237\.50 is left, and the list of v1 had the change after \d+ ms\.$/)
   expect(await balance.textContent()).toBe('£237.50')
-  await look(page, 'till')
+  await checkLook(page, 'till')
 })
