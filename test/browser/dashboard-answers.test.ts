@@ -5,7 +5,7 @@ import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
 import { whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
-import { downloadCsv, hold, intercept, openDashboard, tables } from './dashboard-page.ts'
+import { delayRequests, downloadCsv, findTablesRegion, interceptRequests, openDashboard } from './dashboard-page.ts'
 import { checkLook } from './look.ts'
 import { startSite } from './site.ts'
 
@@ -30,12 +30,12 @@ await createSeller(group, 'Birch', [300, 400])
 await createSeller(group, 'Elm', [5, 6], 'EUR')
 const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
-const firstHalf = 'from=2024-01-01&to=2024-06-30'
-const open = (query: string, token = secret) => openDashboard(site, query, token)
+const firstHalfParams = 'from=2024-01-01&to=2024-06-30'
+const openView = (query: string, token = secret) => openDashboard(site, query, token)
 
-const sold = (page: Page, amount: string) =>
+const untilSoldShown = (page: Page, amount: string) =>
   page.locator('.figure-card').first().getByText(amount, { exact: true }).waitFor()
-const choose = async (page: Page, name: string) => {
+const chooseOption = async (page: Page, name: string) => {
   await page.getByRole('list', { name: 'Tenants', exact: true }).getByRole('link', { name, exact: true }).click()
   await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
 }
@@ -46,32 +46,32 @@ const choosePeriod = async (page: Page, from: string, to: string) => {
 }
 
 test('while new figures load, the figures of the former view are labelled and cannot be used', async () => {
-  const { page } = await open(`tenant=${alder}&${firstHalf}&table=products`)
-  await tables(page).getByText('Alder product').waitFor()
-  const release = await hold(page, DashboardFigures)
+  const { page } = await openView(`tenant=${alder}&${firstHalfParams}&table=products`)
+  await findTablesRegion(page).getByText('Alder product').waitFor()
+  const release = await delayRequests(page, DashboardFigures)
   await choosePeriod(page, '2024-07-01', '2024-12-31')
   await page.getByText('1 Jul 2024 to 31 Dec 2024').waitFor()
   await page.locator('.figures[inert][aria-busy=true]').waitFor()
   await release()
-  await sold(page, '£20.00')
-  await tables(page).getByText('What was sold from 1 Jul – 31 Dec 2024, in GBP.').waitFor()
+  await untilSoldShown(page, '£20.00')
+  await findTablesRegion(page).getByText('What was sold from 1 Jul – 31 Dec 2024, in GBP.').waitFor()
   expect(await page.locator('.figures[inert], .figures[aria-busy=true]').count()).toBe(0)
 })
 
 test('the figures of the former tenant disappear when the figures of the next tenant cannot be loaded', async () => {
-  const { page } = await open(`tenant=${alder}&${firstHalf}`)
-  await sold(page, '£10.00')
-  const stop = await intercept(page, DashboardFigures, route => route.abort())
-  await choose(page, 'Birch')
+  const { page } = await openView(`tenant=${alder}&${firstHalfParams}`)
+  await untilSoldShown(page, '£10.00')
+  const stop = await interceptRequests(page, DashboardFigures, route => route.abort())
+  await chooseOption(page, 'Birch')
   await page.getByText(/figures could not be loaded/).waitFor()
   expect(await page.getByText('£').count()).toBe(0)
   await stop()
-  const release = await hold(page, DashboardFigures)
+  const release = await delayRequests(page, DashboardFigures)
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.locator('.placeholder').first().waitFor()
   expect(await page.getByText('£').count()).toBe(0)
   await release()
-  await sold(page, '£300.00')
+  await untilSoldShown(page, '£300.00')
 })
 
 test('without a connection the last figures stay with their time; after a reconnection, current figures replace them', async () => {
@@ -79,8 +79,8 @@ test('without a connection the last figures stay with their time; after a reconn
   const product = await build.product(shop, { title: 'Tea' })
   await sell(shop, product, 10, '2024-02-01')
   const { secret: own } = await build.token([shop])
-  const { page } = await open(`tenant=${shop}&${firstHalf}&table=products&live=no`, own)
-  const row = tables(page).getByRole('row', { name: 'Tea' })
+  const { page } = await openView(`tenant=${shop}&${firstHalfParams}&table=products&live=no`, own)
+  const row = findTablesRegion(page).getByRole('row', { name: 'Tea' })
   await row.waitFor()
   const [asOf] = /(?<=Figures of )[^.]*/.exec(await page.locator('.as-of').innerText()) ?? []
   const notice = page.getByRole('alert').filter({ hasText: 'The figures' })
@@ -88,7 +88,7 @@ test('without a connection the last figures stay with their time; after a reconn
   await page.context().setOffline(true)
   await notice.getByText(offline).waitFor()
   expect(await page.locator('.figures[inert]').count()).toBe(0)
-  await sold(page, '£10.00')
+  await untilSoldShown(page, '£10.00')
   await row.waitFor()
 
   // Another view has no stored figures. The first view shows its stored figures again.
@@ -97,7 +97,7 @@ test('without a connection the last figures stay with their time; after a reconn
   expect(await page.getByText('£').count()).toBe(0)
   await page.goBack()
   await notice.getByText(offline).waitFor()
-  await sold(page, '£10.00')
+  await untilSoldShown(page, '£10.00')
   expect(await page.evaluate('Object.keys({ ...localStorage, ...sessionStorage })')).toEqual([
     'voucher-gateway:token',
     'voucher-gateway:token-description',
@@ -106,34 +106,34 @@ test('without a connection the last figures stay with their time; after a reconn
   await sell(shop, product, 5, '2024-03-01')
   await projected(pool)
   await page.context().setOffline(false)
-  await sold(page, '£15.00')
+  await untilSoldShown(page, '£15.00')
   await notice.waitFor({ state: 'detached' })
 })
 
 test('when the token ended while the browser was offline, the dashboard deletes all stored answers', async () => {
-  const { page } = await open(`tenant=${alder}&${firstHalf}`)
-  await sold(page, '£10.00')
+  const { page } = await openView(`tenant=${alder}&${firstHalfParams}`)
+  await untilSoldShown(page, '£10.00')
   await page.context().setOffline(true)
   await page.getByRole('alert').getByText('The figures are of').waitFor()
-  await intercept(page, DashboardFigures, route => route.fulfill({ status: 401, json: { errors: [] } }))
+  await interceptRequests(page, DashboardFigures, route => route.fulfill({ status: 401, json: { errors: [] } }))
   await page.context().setOffline(false)
   await page.getByLabel('Token', { exact: true }).waitFor()
   expect(await page.getByText(/£|Alder/).count()).toBe(0)
 })
 
 test('a currency in the address stays chosen even without data, and the page names currencies with data', async () => {
-  const { page } = await open(`tenant=${alder}&${firstHalf}&currency=GBP`)
+  const { page } = await openView(`tenant=${alder}&${firstHalfParams}&currency=GBP`)
   const chosen = page.getByLabel('Currency', { exact: true }).locator('option:checked')
   const named = (currency: string) => expect.poll(() => chosen.textContent()).toBe(currency)
-  await sold(page, '£10.00')
+  await untilSoldShown(page, '£10.00')
   await named('GBP')
-  await choose(page, 'Elm')
-  await sold(page, '£0.00')
+  await chooseOption(page, 'Elm')
+  await untilSoldShown(page, '£0.00')
   await named('GBP')
   await page.getByText('Nothing in GBP: no vouchers were sold in it').waitFor()
   const others = page.getByRole('navigation', { name: 'Currencies' })
   await others.getByRole('link', { name: 'EUR' }).click()
-  await sold(page, '€5.00')
+  await untilSoldShown(page, '€5.00')
   await named('EUR')
 })
 
@@ -141,16 +141,16 @@ test('a list shows its first page when its filter changes, or when the cursor in
   const busy = await build.tenant({ name: 'Busy', parent_id: group })
   const product = await build.product(busy)
   for (let number = 1; number <= 26; number++) await sell(busy, product, number, '2024-02-01')
-  const { page } = await open(`tenant=${busy}&${firstHalf}&table=vouchers`)
-  const rows = tables(page).locator('table.vouchers tbody tr')
+  const { page } = await openView(`tenant=${busy}&${firstHalfParams}&table=vouchers`)
+  const rows = findTablesRegion(page).locator('table.vouchers tbody tr')
   await page.getByRole('button', { name: 'Next page' }).click()
   await page.waitForURL(/after=/)
   await until('the second page', async () => (await rows.count()) === 1)
   await page.getByLabel('With tenants below').uncheck()
   await until('the first page', async () => (await rows.count()) === 25)
 
-  await page.goto(`${origin}/dashboard?tenant=${busy}&${firstHalf}&table=vouchers&before=elsewhere`)
-  await tables(page).getByText('£26.00').first().waitFor()
+  await page.goto(`${origin}/dashboard?tenant=${busy}&${firstHalfParams}&table=vouchers&before=elsewhere`)
+  await findTablesRegion(page).getByText('£26.00').first().waitFor()
   await until('the message is gone', async () => (await page.getByText('no cursor of this list').count()) === 0)
   expect(page.url()).not.toContain('before=')
 })
@@ -159,9 +159,9 @@ test('a list of products that reaches its limit says so, and so does the name of
   const tenant = await build.tenant({ name: 'Bazaar' })
   const token = await build.token([tenant])
   for (let number = 1; number <= 101; number++) await sell(tenant, await build.product(tenant), number, '2024-03-01')
-  const { page } = await open(`tenant=${tenant}&${firstHalf}&table=products`, token.secret)
-  await tables(page).getByText('The 100 products that sold most from 1 Jan – 30 Jun 2024, in GBP.').waitFor()
-  expect(await tables(page).locator('tbody tr').count()).toBe(100)
+  const { page } = await openView(`tenant=${tenant}&${firstHalfParams}&table=products`, token.secret)
+  await findTablesRegion(page).getByText('The 100 products that sold most from 1 Jan – 30 Jun 2024, in GBP.').waitFor()
+  expect(await findTablesRegion(page).locator('tbody tr').count()).toBe(100)
   const { name } = await downloadCsv(page)
   expect(name).toBe(`top-100-products-${tenant}-2024-01-01-2024-06-30.csv`)
 })
@@ -169,19 +169,19 @@ test('a list of products that reaches its limit says so, and so does the name of
 test('old figures are shown with their age, which is measured by the clock of the service', async () => {
   // The clock of the browser is a day ahead, and must not change the shown age.
   const clock = Date.now() + 86_400_000
-  const { page } = await openDashboard(site, `tenant=${alder}&${firstHalf}`, secret, { clock })
+  const { page } = await openDashboard(site, `tenant=${alder}&${firstHalfParams}`, secret, { clock })
   const notice = page.locator('.figures').getByRole('status').filter({ hasText: 'old when they were read' })
-  await sold(page, '£10.00')
+  await untilSoldShown(page, '£10.00')
   expect(await notice.count()).toBe(0)
 
-  const stop = await intercept(page, DashboardFigures, async route => {
+  const stop = await interceptRequests(page, DashboardFigures, async route => {
     const response = await route.fetch()
     const later = new Date(Date.parse(response.headers().date ?? '') + 7_000).toUTCString()
     await route.fulfill({ response, headers: { ...response.headers(), date: later } })
   })
   await page.reload()
   await notice.getByText(/^These figures were \d+ seconds old when they were read/).waitFor()
-  await sold(page, '£10.00')
+  await untilSoldShown(page, '£10.00')
   await checkLook(page, 'dashboard-lag')
   await stop()
   await notice.getByRole('button', { name: 'Read again' }).click()
@@ -191,8 +191,8 @@ test('old figures are shown with their age, which is measured by the clock of th
 test('during the first fill the dashboard says so, and shows the figures as soon as the fill is complete', async () => {
   // The clock is set before the page opens: a clock that is installed later says 1970 at first, and the dashboard would
   // read the figures of 1970.
-  const { page } = await openDashboard(site, `tenant=${alder}&${firstHalf}`, secret, { clock: Date.now() })
-  await sold(page, '£10.00')
+  const { page } = await openDashboard(site, `tenant=${alder}&${firstHalfParams}`, secret, { clock: Date.now() })
+  await untilSoldShown(page, '£10.00')
   // A transaction with a long step holds the same lock.
   await platform.begin(async sql => {
     await sql`lock table gateway.step_lock in exclusive mode`

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { whole } from '../support/builders.ts'
-import { downloadCsv, openDashboard, table, tables } from './dashboard-page.ts'
+import { downloadCsv, findTable, findTablesRegion, openDashboard } from './dashboard-page.ts'
 import { checkLook, saveScreenshot, takesScreenshots } from './look.ts'
 import { startSite } from './site.ts'
 
@@ -14,18 +14,19 @@ await loadDemo(platform, { scale: 1 })
 const group = 1
 const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
-const open = (query = '', token = secret, tenant: number | string = group) =>
+const openFigures = (query = '', token = secret, tenant: number | string = group) =>
   openDashboard(site, `tenant=${tenant}&${query}`, token)
 
-const textOf = async (page: Page, name: string) =>
-  (await table(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
-const cardOf = (page: Page, name: string) =>
+const readCells = async (page: Page, name: string) =>
+  (await findTable(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
+const findCard = (page: Page, name: string) =>
   page.locator('.figure-card', { has: page.getByText(name, { exact: true }) })
-const card = async (page: Page, name: string) => (await cardOf(page, name).innerText()).split('\n').filter(Boolean)
-const count = (number: number) => new Intl.NumberFormat('en-GB').format(number)
-const params = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
+const readCardLines = async (page: Page, name: string) =>
+  (await findCard(page, name).innerText()).split('\n').filter(Boolean)
+const formatNumber = (number: number) => new Intl.NumberFormat('en-GB').format(number)
+const readParams = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
-const inGroup = platform`tenant_id in (
+const inGroupCondition = platform`tenant_id in (
   with recursive below as (select id from tenant where id = ${group}
     union all select t.id from tenant t join below on t.parent_id = below.id)
   select id from below)`
@@ -39,7 +40,7 @@ const [days] = await platform<{ from: string; to: string; before: string; lastYe
 if (!days) throw new Error('the database has no clock')
 
 /** The parameters of the address for three whole months. */
-const period = `from=${days.from}&to=${days.to}&by=month`
+const periodParams = `from=${days.from}&to=${days.to}&by=month`
 
 test('the cards show the sums of the records, and the change against the chosen earlier period', async () => {
   const shop = await build.tenant({ name: 'Counted', time_zone: 'Europe/London' })
@@ -56,7 +57,7 @@ test('the cards show the sums of the records, and the change against the chosen 
   await build.sale(shop, 9, '2020-01-01', { ...ended, initial_balance: null, current_balance: null })
   await build.sale(shop, 5, '2020-01-01', { ...ended, current_balance: 0 })
   const { secret: other } = await build.token([shop])
-  const { page } = await open(`${period}&currency=GBP`, other, shop)
+  const { page } = await openFigures(`${periodParams}&currency=GBP`, other, shop)
   const cards = page.locator('.figure-card')
   await cards.first().waitFor()
   const texts = (await cards.allInnerTexts()).map(text => text.split('\n').filter(Boolean))
@@ -77,26 +78,26 @@ test('the cards show the sums of the records, and the change against the chosen 
   ])
   await page.getByLabel('Compare with').selectOption('Period before')
   await cards.first().getByText('+201%').waitFor()
-  expect((await card(page, 'Sold'))[3]).toMatch(/£50\.00$/)
+  expect((await readCardLines(page, 'Sold'))[3]).toMatch(/£50\.00$/)
 })
 
 test('the page explains an invalid address, and figures that it cannot show', async () => {
-  const { page } = await open('currency=pounds&table=vouchers&least=some')
+  const { page } = await openFigures('currency=pounds&table=vouchers&least=some')
   await page.getByText('“pounds” in the address is not a currency code').waitFor()
   await page.getByText('Give an amount, for example 12.50.').waitFor()
 
   const empty = await build.tenant({ name: 'Nothing sold' })
   const token = await build.token([empty], { permissions: ['view_vouchers', 'view_orders'] })
-  const other = await open('', token.secret, empty)
+  const other = await openFigures('', token.secret, empty)
   await other.page.getByText('No vouchers were sold in this period.').first().waitFor()
   await other.page.getByText('There are no vouchers yet.').waitFor()
-  await tables(other.page).getByText('There are no sales yet.', { exact: true }).waitFor()
+  await findTablesRegion(other.page).getByText('There are no sales yet.', { exact: true }).waitFor()
   await other.page.goto(`${origin}/dashboard?tenant=${empty}&voucher=bm90aGluZw`)
   await other.page.getByText('This voucher does not exist, or the token may not see it.').waitFor()
 })
 
 test('a plot is a slider over its values, and a table has the same values', async () => {
-  const { page } = await open(`${period}&currency=GBP`)
+  const { page } = await openFigures(`${periodParams}&currency=GBP`)
   const slider = page.getByRole('slider', { name: 'Vouchers sold' })
   await slider.focus()
   const month = (index: number) => {
@@ -116,34 +117,37 @@ test('a plot is a slider over its values, and a table has the same values', asyn
 })
 
 test('the browser sorts the periods, and the downloaded file has the same order', async () => {
-  const { page } = await open(`${period}&currency=GBP`)
-  await table(page, 'Periods').getByRole('button', { name: 'Paid', exact: true }).click()
-  await tables(page)
+  const { page } = await openFigures(`${periodParams}&currency=GBP`)
+  await findTable(page, 'Periods').getByRole('button', { name: 'Paid', exact: true }).click()
+  await findTablesRegion(page)
     .getByRole('columnheader', { name: 'Paid', exact: true })
     .and(page.locator('[aria-sort=descending]'))
     .waitFor()
   const amountOf = (text = '') => Number(text.replace(/[£,]/g, ''))
-  const amounts = (await textOf(page, 'Periods')).map(cells => amountOf(cells[2]))
+  const amounts = (await readCells(page, 'Periods')).map(cells => amountOf(cells[2]))
   expect(amounts).toEqual(amounts.toSorted((one, other) => other - one))
-  expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo(amountOf((await card(page, 'Sold'))[1]), 2)
+  expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo(
+    amountOf((await readCardLines(page, 'Sold'))[1]),
+    2,
+  )
   const { records } = await downloadCsv(page)
   expect(Object.keys(records[0] ?? {}).slice(0, 4)).toEqual(['From', 'Currency', 'Vouchers', 'Paid'])
   expect(records.map(({ Currency, Paid }) => [Currency, Paid])).toEqual(amounts.map(amount => ['GBP', String(amount)]))
 })
 
 test('a table compares the tenants below, and each row links to the figures of its tenant', async () => {
-  const { page } = await open(`${period}&currency=GBP&table=tenants`)
-  await table(page, 'Tenants below').waitFor()
+  const { page } = await openFigures(`${periodParams}&currency=GBP&table=tenants`)
+  await findTable(page, 'Tenants below').waitFor()
   const names = await platform<{ name: string }[]>`select name from tenant where parent_id = ${group}`
-  const rows = await textOf(page, 'Tenants below')
+  const rows = await readCells(page, 'Tenants below')
   expect(rows).toHaveLength(1 + names.length)
   // The sum of the rows is the total, and the card shows the same total.
   const amountOf = (text = '') => Number(text.replace(/[£,]/g, '').replace('–', '0'))
   const sumOf = (cell: number) => rows.reduce((all, cells) => all + amountOf(cells[cell]), 0)
-  const total = (await table(page, 'Tenants below').locator('tfoot tr').innerText()).split('\t')
+  const total = (await findTable(page, 'Tenants below').locator('tfoot tr').innerText()).split('\t')
   for (const cell of [1, 2, 10]) expect(sumOf(cell), `column ${cell}`).toBeCloseTo(amountOf(total[cell]), 2)
-  expect(total[2]).toBe((await card(page, 'Sold'))[1])
-  expect(total[10]).toBe((await card(page, 'Outstanding now'))[1])
+  expect(total[2]).toBe((await readCardLines(page, 'Sold'))[1])
+  expect(total[10]).toBe((await readCardLines(page, 'Outstanding now'))[1])
   // A tenant that sold only in another currency shows a dash instead of zero.
   const ireland = rows.find(([name]) => name === 'Foxglove & Tern Ireland')
   expect([ireland?.[2], ireland?.[3]]).toEqual(['–', expect.stringMatching(/^€[\d,.]+$/)])
@@ -152,7 +156,7 @@ test('a table compares the tenants below, and each row links to the figures of i
   const inIreland = records.filter(({ Tenant }) => Tenant === 'Foxglove & Tern Ireland')
   expect(inIreland.map(({ Currency }) => Currency)).not.toContain('GBP')
   const { name } = names[0]!
-  await table(page, 'Tenants below').getByRole('link', { name }).click()
+  await findTable(page, 'Tenants below').getByRole('link', { name }).click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
 })
 
@@ -163,9 +167,9 @@ test('a page of many tenants costs only a part of the usual rate, and the downlo
     await build.sale(await build.tenant({ name, parent_id: chain }), index + 1, days.from)
   }
   const token = await build.token([whole(chain)], { rateLimit: 1200 })
-  const { page } = await open(`${period}&table=tenants`, token.secret, chain)
-  const names = async () => (await textOf(page, 'Tenants below')).map(([name]) => name)
-  const see = (name: string) => table(page, 'Tenants below').getByRole('link', { name }).waitFor()
+  const { page } = await openFigures(`${periodParams}&table=tenants`, token.secret, chain)
+  const names = async () => (await readCells(page, 'Tenants below')).map(([name]) => name)
+  const see = (name: string) => findTable(page, 'Tenants below').getByRole('link', { name }).waitFor()
   await see('Shop 10')
   expect(await names()).toEqual(['Chain itself', ...shops.slice(0, 10)])
   await page.getByRole('button', { name: 'Next page' }).click()
@@ -176,7 +180,7 @@ test('a page of many tenants costs only a part of the usual rate, and the downlo
 
   const { records } = await downloadCsv(page)
   expect(records.map(({ Tenant }) => Tenant)).toEqual(['Chain itself', ...shops])
-  await tables(page).getByText('The file has 12 tenants.').waitFor()
+  await findTablesRegion(page).getByText('The file has 12 tenants.').waitFor()
 })
 
 test('products with the same title show their tenants, or their ids when they belong to one tenant', async () => {
@@ -194,39 +198,39 @@ test('products with the same title show their tenants, or their ids when they be
   await sell(hill, 'Massage', 20)
   const names = ['Spa day · Lake', `Spa day · Hill · ${first}`, `Spa day · Hill · ${second}`, 'Massage']
   const token = await build.token([whole(chain)])
-  const { page } = await open(`${period}&table=products`, token.secret, chain)
-  await table(page, 'Products').waitFor()
-  expect((await textOf(page, 'Products')).map(([name]) => name)).toEqual(names)
+  const { page } = await openFigures(`${periodParams}&table=products`, token.secret, chain)
+  await findTable(page, 'Products').waitFor()
+  expect((await readCells(page, 'Products')).map(([name]) => name)).toEqual(names)
 })
 
 test('the service searches, filters, sorts and pages the vouchers, and the back button restores the former list', async () => {
-  const { page } = await open(`${period}&table=vouchers&currency=GBP`)
-  await table(page, 'Vouchers').waitFor()
-  await table(page, 'Vouchers').getByRole('button', { name: 'Purchased' }).click()
+  const { page } = await openFigures(`${periodParams}&table=vouchers&currency=GBP`)
+  await findTable(page, 'Vouchers').waitFor()
+  await findTable(page, 'Vouchers').getByRole('button', { name: 'Purchased' }).click()
   await page.waitForURL(/sort=purchased/)
   const sorted = await platform<{ reference: string }[]>`
-    select reference from purchased_voucher where ${inGroup} order by purchase_timestamp, id limit 26`
-  await table(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
-  expect((await textOf(page, 'Vouchers')).map(([reference]) => reference)).toEqual(
+    select reference from purchased_voucher where ${inGroupCondition} order by purchase_timestamp, id limit 26`
+  await findTable(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
+  expect((await readCells(page, 'Vouchers')).map(([reference]) => reference)).toEqual(
     sorted.slice(0, 25).map(({ reference }) => reference),
   )
   await page.getByRole('button', { name: 'Next page' }).click()
-  await table(page, 'Vouchers').getByRole('link', { name: sorted[25]!.reference, exact: true }).waitFor()
+  await findTable(page, 'Vouchers').getByRole('link', { name: sorted[25]!.reference, exact: true }).waitFor()
   await page.goBack()
-  await table(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
+  await findTable(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
 
   await page.getByRole('checkbox', { name: 'Void', exact: true }).check()
   const [voided] = await platform<{ vouchers: number }[]>`
-    select count(*)::int as vouchers from purchased_voucher where ${inGroup} and void`
-  await tables(page)
-    .getByText(`${count(voided!.vouchers)} vouchers`, { exact: true })
+    select count(*)::int as vouchers from purchased_voucher where ${inGroupCondition} and void`
+  await findTablesRegion(page)
+    .getByText(`${formatNumber(voided!.vouchers)} vouchers`, { exact: true })
     .waitFor()
   // The list and its count arrive in two answers.
-  const listed = async (cell: number) => (await textOf(page, 'Vouchers')).map(cells => cells[cell]?.trim())
+  const listed = async (cell: number) => (await readCells(page, 'Vouchers')).map(cells => cells[cell]?.trim())
   await expect.poll(async () => new Set(await listed(1))).toEqual(new Set(['Void']))
   await page.getByRole('button', { name: 'Clear the filters' }).click()
   await page.getByLabel(/^Search reference/).fill(sorted[3]!.reference)
-  await tables(page).getByText('1 voucher', { exact: true }).waitFor()
+  await findTablesRegion(page).getByText('1 voucher', { exact: true }).waitFor()
   await expect.poll(() => listed(0)).toEqual([`${sorted[3]!.reference}\nFound in reference`])
   await page.getByLabel(/^Search reference/).fill('no such voucher')
   await page.getByText('No voucher matches these filters.').waitFor()
@@ -236,20 +240,20 @@ test('the service searches, filters, sorts and pages the vouchers, and the back 
 const numberAtEnd = /([\d,]+)(?: vouchers?)?$/
 
 test('each number of vouchers links to a list of exactly these vouchers', async () => {
-  const { page } = await open(`${period}&currency=GBP`)
+  const { page } = await openFigures(`${periodParams}&currency=GBP`)
   const figure = (name: string) => page.getByRole('figure', { name })
-  const rows = (name: string, part: string) => table(page, name).locator(part)
-  const listed = tables(page).locator('.table-tools [role=status]').first()
+  const rows = (name: string, part: string) => findTable(page, name).locator(part)
+  const listed = findTablesRegion(page).locator('.table-tools [role=status]').first()
   for (const [shown, place] of [
-    ['Periods', cardOf(page, 'Sold')],
-    ['Periods', cardOf(page, 'Expiring within 30 days')],
+    ['Periods', findCard(page, 'Sold')],
+    ['Periods', findCard(page, 'Expiring within 30 days')],
     ['Periods', page.getByRole('navigation', { name: 'Currencies' }).locator('li', { hasText: 'EUR' })],
     ['Periods', figure('Vouchers sold').locator('.readout')],
     ['Periods', rows('Periods', 'tbody tr').nth(1)],
     ['Products', rows('Products', 'tbody tr').first()],
     ['Tenants', rows('Tenants below', 'tfoot')],
   ] as const) {
-    await tables(page).getByRole('link', { name: shown, exact: true }).click()
+    await findTablesRegion(page).getByRole('link', { name: shown, exact: true }).click()
     // The pointer leaves the bars, because the readout shows the bar under the pointer.
     await page.mouse.move(0, 0)
     const link = place.getByRole('link').filter({ hasText: numberAtEnd }).first()
@@ -260,7 +264,7 @@ test('each number of vouchers links to a list of exactly these vouchers', async 
       .toMatch(new RegExp(`^${numberAtEnd.exec(words)?.[1]} vouchers?\\b`))
     await expect.poll(() => page.evaluate('document.activeElement.querySelector("table.vouchers") !== null')).toBe(true)
     await page.goBack()
-    await table(page, 'Vouchers').waitFor({ state: 'detached' })
+    await findTable(page, 'Vouchers').waitFor({ state: 'detached' })
   }
 
   // A click on a bar lists the vouchers that the readout counts, and the tab lists all vouchers.
@@ -270,35 +274,37 @@ test('each number of vouchers links to a list of exactly these vouchers', async 
   const [, bar] = numberAtEnd.exec(await plot.locator('.readout').innerText()) ?? []
   await plot.getByRole('slider').click(first)
   await expect.poll(() => listed.innerText()).toBe(`${bar} vouchers`)
-  expect(params(page)['bought-from']).toBe(days.from)
-  await tables(page).getByRole('link', { name: 'Vouchers', exact: true }).click()
-  const all = (await card(page, 'Sold'))[2]
+  expect(readParams(page)['bought-from']).toBe(days.from)
+  await findTablesRegion(page).getByRole('link', { name: 'Vouchers', exact: true }).click()
+  const all = (await readCardLines(page, 'Sold'))[2]
   await expect.poll(() => listed.innerText()).toMatch(new RegExp(`^${all} purchased .*, in GBP$`))
   // The list follows the period of the view.
   await page.locator('#period').selectOption('Last month')
-  await expect.poll(async () => (await listed.innerText()).startsWith(`${(await card(page, 'Sold'))[2]} `)).toBe(true)
+  await expect
+    .poll(async () => (await listed.innerText()).startsWith(`${(await readCardLines(page, 'Sold'))[2]} `))
+    .toBe(true)
 })
 
 test('the file of sold vouchers has plain numbers, whose sum equals the figure on the page', async () => {
-  const { page } = await open(`${period}&currency=GBP`)
-  await cardOf(page, 'Sold').getByRole('link').click()
-  await table(page, 'Vouchers').waitFor()
+  const { page } = await openFigures(`${periodParams}&currency=GBP`)
+  await findCard(page, 'Sold').getByRole('link').click()
+  await findTable(page, 'Vouchers').waitFor()
   const { records } = await downloadCsv(page)
-  await tables(page)
-    .getByText(`The file has ${count(records.length)} vouchers.`)
+  await findTablesRegion(page)
+    .getByText(`The file has ${formatNumber(records.length)} vouchers.`)
     .waitFor()
   // The list has several pages.
   expect(records.length).toBeGreaterThan(100)
   const paid = records.reduce((all, { Paid }) => all + Number(Paid), 0).toFixed(2)
-  expect(paid).toBe((await card(page, 'Sold'))[1]?.replace(/[£,]/g, ''))
+  expect(paid).toBe((await readCardLines(page, 'Sold'))[1]?.replace(/[£,]/g, ''))
 })
 
 test('a voucher opens over the page, with the keyboard too, and the back button returns to its row', async () => {
-  const { page } = await open(`${period}&table=vouchers&sort=purchased`)
+  const { page } = await openFigures(`${periodParams}&table=vouchers&sort=purchased`)
   const [first] = await platform<{ reference: string; product_title: string; name: string }[]>`
     select reference, product_title, name from purchased_voucher v join tenant t on t.id = v.tenant_id
-    where ${inGroup} order by purchase_timestamp, v.id limit 1`
-  const link = table(page, 'Vouchers').getByRole('link', { name: first!.reference, exact: true })
+    where ${inGroupCondition} order by purchase_timestamp, v.id limit 1`
+  const link = findTable(page, 'Vouchers').getByRole('link', { name: first!.reference, exact: true })
   await link.focus()
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog', { name: `Voucher ${first!.reference}` })
@@ -308,20 +314,20 @@ test('a voucher opens over the page, with the keyboard too, and the back button 
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   expect(await page.evaluate('document.activeElement.textContent')).toBe(first!.reference)
-  expect(params(page).voucher).toBeUndefined()
+  expect(readParams(page).voucher).toBeUndefined()
 
   await page.goto(address)
   await dialog.waitFor()
   await dialog.getByRole('link', { name: first!.product_title }).click()
   await dialog.waitFor({ state: 'detached' })
   await page.getByLabel('Product', { exact: true }).waitFor()
-  expect(params(page).product).toMatch(/^\d+$/)
+  expect(readParams(page).product).toMatch(/^\d+$/)
 })
 
 test('on a narrow screen table rows look like labelled cards, and assistive technology still finds a table', async () => {
-  const { page } = await open('currency=GBP')
-  const shown = tables(page).locator('table.data')
-  await table(page, 'Periods').waitFor()
+  const { page } = await openFigures('currency=GBP')
+  const shown = findTablesRegion(page).locator('table.data')
+  await findTable(page, 'Periods').waitFor()
   const headings = await shown.locator('thead th').allInnerTexts()
   await page.setViewportSize({ width: 390, height: 900 })
   const labels = await page.evaluate<string[]>(`[...document.querySelector('.tables tbody tr').cells].slice(1)
@@ -337,8 +343,8 @@ test('on a narrow screen table rows look like labelled cards, and assistive tech
 })
 
 test('the printed dashboard describes its view in words, uses light colours, and has no controls', async () => {
-  const { page } = await open('currency=GBP&period=last-12-months&table=tenants')
-  await table(page, 'Tenants below').waitFor()
+  const { page } = await openFigures('currency=GBP&period=last-12-months&table=tenants')
+  await findTable(page, 'Tenants below').waitFor()
   // 703 px is the width of A4 paper between its margins.
   await page.setViewportSize({ width: 703, height: 1000 })
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
@@ -347,18 +353,18 @@ test('the printed dashboard describes its view in words, uses light colours, and
   expect(await page.locator('figure:visible').count()).toBe(6)
   const controls = page.locator('input:visible, select:visible, summary:visible, .site-header:visible, aside:visible')
   expect(await controls.count()).toBe(0)
-  expect((await table(page, 'Tenants below').boundingBox())!.width).toBeLessThanOrEqual(703)
+  expect((await findTable(page, 'Tenants below').boundingBox())!.width).toBeLessThanOrEqual(703)
   const colors = await page.evaluate<string[]>(`['body', '.figure-card'].map(selector =>
     getComputedStyle(document.querySelector(selector)).backgroundColor)`)
   expect(colors).toEqual(['rgb(255, 255, 255)', 'rgb(255, 255, 255)'])
 })
 
 test('each part of the dashboard is accessible and not wider than the screen: wide and narrow, light and dark', async () => {
-  const { page } = await open(`currency=GBP`)
+  const { page } = await openFigures(`currency=GBP`)
   const [voucher] = await platform<{ reference: string }[]>`
     select reference from purchased_voucher where tenant_id = ${group} and not void limit 1`
   const year = 'from=2025-12-01&to=2026-11-30&by=day&table=products'
-  const [products, vouchers, tenants] = ['Products', 'Vouchers', 'Tenants below'].map(name => table(page, name))
+  const [products, vouchers, tenants] = ['Products', 'Vouchers', 'Tenants below'].map(name => findTable(page, name))
   for (const [name, query, ready] of [
     ['figures', '', page.getByRole('slider').first()],
     ['year', year, products!],
@@ -380,7 +386,7 @@ test('each part of the dashboard is accessible and not wider than the screen: wi
 
 // `PICTURES=on npm test -- --project browser` saves the screenshot of the README.
 test.runIf(takesScreenshots)('takes the screenshot for the README', async () => {
-  const { page } = await open('currency=GBP')
+  const { page } = await openFigures('currency=GBP')
   await page.getByRole('figure', { name: 'Top products' }).waitFor()
   await saveScreenshot(page, 'dashboard', 1113)
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
-import { openDashboard, tables } from './dashboard-page.ts'
+import { findTablesRegion, openDashboard } from './dashboard-page.ts'
 import { checkLook } from './look.ts'
 import { startSite } from './site.ts'
 
@@ -15,14 +15,14 @@ const product = await build.product(shop, { title: 'Tea' })
 
 /** Sells a voucher for 10. @returns the reference of the voucher */
 async function sell(): Promise<string> {
-  const reference = `LIVE-${++sold}`
+  const reference = `LIVE-${++soldCount}`
   await build.sale(shop, 10, '2024-02-01', { reference, product_id: product })
   return reference
 }
-let sold = 0
+let soldCount = 0
 for (let number = 1; number <= 26; number++) await sell()
 
-async function open() {
+async function openShop() {
   const { secret } = await build.token([shop], { rateLimit: 100_000 })
   const query = `tenant=${shop}&from=2024-01-01&to=2024-06-30&table=vouchers&sort=-purchased`
   const { page } = await openDashboard(site, query, secret)
@@ -30,23 +30,23 @@ async function open() {
   page.on('request', request => {
     if (request.postData()?.includes(DashboardFigures.id)) counter.figures++
   })
-  await showsAll(page)
+  await untilAllShown(page)
   return { page, counter }
 }
 
 /** Waits until the headline, the first plot and the count of the list include all sold vouchers. */
-async function showsAll(page: Page, timeout = 30_000): Promise<void> {
-  await page.locator('.figure-card').first().getByText(`£${sold}0.00`, { exact: true }).waitFor({ timeout })
-  await until('the plot', async () => (await plotText(page)).includes(`£${sold}0`), timeout)
-  await tables(page).getByText(`${sold} vouchers`, { exact: false }).waitFor({ timeout })
+async function untilAllShown(page: Page, timeout = 30_000): Promise<void> {
+  await page.locator('.figure-card').first().getByText(`£${soldCount}0.00`, { exact: true }).waitFor({ timeout })
+  await until('the plot', async () => (await readPlotSummary(page)).includes(`£${soldCount}0`), timeout)
+  await findTablesRegion(page).getByText(`${soldCount} vouchers`, { exact: false }).waitFor({ timeout })
 }
 
-const plotText = (page: Page) => page.locator('.plot-card .plot-summary').first().innerText()
-const headline = (page: Page) => page.locator('.figure-card').first().innerText()
-const live = (page: Page) => page.getByRole('switch', { name: 'Live' })
+const readPlotSummary = (page: Page) => page.locator('.plot-card .plot-summary').first().innerText()
+const readHeadline = (page: Page) => page.locator('.figure-card').first().innerText()
+const findLiveSwitch = (page: Page) => page.getByRole('switch', { name: 'Live' })
 
 test('a sale appears within two seconds, and the scroll position, the focus and the page of the list stay', async () => {
-  const { page } = await open()
+  const { page } = await openShop()
   // A reload of the page would delete this variable.
   await page.evaluate(`window.loads = 0
     new MutationObserver(() => {
@@ -61,8 +61,8 @@ test('a sale appears within two seconds, and the scroll position, the focus and 
   const reference = await sell()
   const committedAt = performance.now()
   await projected(pool)
-  await showsAll(page, 2_000)
-  await tables(page).getByText(reference, { exact: true }).waitFor({ timeout: 2_000 })
+  await untilAllShown(page, 2_000)
+  await findTablesRegion(page).getByText(reference, { exact: true }).waitFor({ timeout: 2_000 })
   expect(performance.now() - committedAt).toBeLessThan(2_000)
   for (const [index, now] of (await placeOf()).entries()) expect(Math.abs(now - place[index]!)).toBeLessThan(2)
   expect(await page.evaluate('[document.activeElement.textContent, window.loads]')).toEqual(['Next page', 0])
@@ -71,30 +71,30 @@ test('a sale appears within two seconds, and the scroll position, the focus and 
 
   await next.click()
   await page.waitForURL(/after=/)
-  const row = tables(page).locator('table.vouchers tbody tr')
+  const row = findTablesRegion(page).locator('table.vouchers tbody tr')
   await until('the second page', async () => (await row.count()) === 2)
   const rows = await row.allInnerTexts()
   await sell()
   await projected(pool)
-  await showsAll(page, 2_000)
+  await untilAllShown(page, 2_000)
   expect(await row.allInnerTexts()).toEqual(rows)
 })
 
 test.each([
-  ['switched off', (page: Page) => live(page).uncheck(), (page: Page) => live(page).check()],
+  ['switched off', (page: Page) => findLiveSwitch(page).uncheck(), (page: Page) => findLiveSwitch(page).check()],
   ['hidden', (page: Page) => setVisibility(page, 'hidden'), (page: Page) => setVisibility(page, 'visible')],
 ])('a page that is %s does not move, and catches up', async (_name, stop, start) => {
-  const { page, counter } = await open()
-  const witness = await open()
+  const { page, counter } = await openShop()
+  const witness = await openShop()
   await stop(page)
-  const [before, { figures }] = [await headline(page), { ...counter }]
+  const [before, { figures }] = [await readHeadline(page), { ...counter }]
   await sell()
   await projected(pool)
-  await showsAll(witness.page, 2_000)
-  expect(await headline(page)).toBe(before)
+  await untilAllShown(witness.page, 2_000)
+  expect(await readHeadline(page)).toBe(before)
   expect(counter.figures).toBe(figures)
   await start(page)
-  await showsAll(page, 2_000)
+  await untilAllShown(page, 2_000)
 })
 
 const setVisibility = (page: Page, state: string) =>

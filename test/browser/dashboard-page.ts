@@ -34,27 +34,27 @@ export async function openDashboard(
 }
 
 /** Finds the region of the page that contains the tables. */
-export const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
-export const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
+export const findTablesRegion = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
+export const findTable = (page: Page, name: string) => findTablesRegion(page).getByRole('table', { name, exact: true })
 
 /** Downloads the table that is shown. @returns the records with the headings as keys, and the name of the file */
 export async function downloadCsv(page: Page) {
   const downloading = page.waitForEvent('download')
-  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
+  await findTablesRegion(page).getByRole('button', { name: 'Download as CSV' }).click()
   const download = await downloading
   const records = parse<Record<string, string>>(await readFile(await download.path()), { bom: true, columns: true })
   return { records, name: download.suggestedFilename() }
 }
 
 /** Returns the 429 answer for a token whose rate is used up. */
-export const rateLimited = (seconds: number) => ({
+export const createRateLimitAnswer = (seconds: number) => ({
   status: 429,
   headers: { 'Retry-After': String(seconds) },
   json: { errors: [{ message: 'Too many.', extensions: { code: 'RATE_LIMITED' } }] },
 })
 
 /** Passes the requests of one operation to a handler until the returned function is called. */
-export async function intercept(
+export async function interceptRequests(
   page: Page,
   { id }: { id: string },
   handle: (route: Route) => Promise<void>,
@@ -65,12 +65,12 @@ export async function intercept(
 }
 
 /** Delays the requests of one operation until the returned function is called. */
-export async function hold(page: Page, operation: { id: string }) {
+export async function delayRequests(page: Page, operation: { id: string }) {
   let release = () => {}
   const released = new Promise<void>(resolve => {
     release = resolve
   })
-  const stop = await intercept(page, operation, async route => {
+  const stop = await interceptRequests(page, operation, async route => {
     await released
     // The page may have cancelled the request.
     await route.continue().catch(() => undefined)
