@@ -37,4 +37,4 @@ export async function secretOn(page: Page): Promise<string> {
 }
 
 /** Reads the id of a token from the address of its page, or of a page below its page. */
-export const tokenIdOf = (page: Page) => Number(/\/tokens\/(\d+)/.exec(page.url())?.[1])
+export const readTokenId = (page: Page) => Number(/\/tokens\/(\d+)/.exec(page.url())?.[1])

@@ -11,28 +11,28 @@ import { freePort } from '../support/free-port.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { signIn, trySignIn } from './admin-actions.ts'
-import { fillLifelike } from './lifelike.ts'
+import { fillWithHotelTokens } from './lifelike.ts'
 import { checkLook, saveScreenshot, takesScreenshots } from './look.ts'
 
 const browser = await startBrowser()
 
 /** Starts a service with a new database, and opens a page in a new browser context. */
-async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
+async function openSite(environment: NodeJS.ProcessEnv = {}, port = 0) {
   const service = await startService(environment)
   const origin = await service.client.app.listen({ host: '127.0.0.1', port })
   const context = await browser.newContext()
   return { ...service, origin, page: await context.newPage() }
 }
 
-type Site = Awaited<ReturnType<typeof open>>
+type Site = Awaited<ReturnType<typeof openSite>>
 
 /**
  * A page to check: its name and its path. When the page answers a form: the texts to type into the form, and the button
  * that sends the form.
  */
-type Row = [name: string, path: string, fields?: Record<string, string>, button?: string]
+type PageToCheck = [name: string, path: string, fields?: Record<string, string>, button?: string]
 
-async function lookAt({ page, origin }: Site, rows: readonly Row[]): Promise<void> {
+async function checkPages({ page, origin }: Site, rows: readonly PageToCheck[]): Promise<void> {
   for (const [name, path, fields = {}, button] of rows) {
     await page.goto(origin + path)
     for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text)
@@ -46,17 +46,17 @@ async function lookAt({ page, origin }: Site, rows: readonly Row[]): Promise<voi
 }
 
 test('the sign-in pages are accessible and not wider than the screen', async () => {
-  const site = await open()
+  const site = await openSite()
   const { pool } = site.database
   const first = `/admin/setup/${await inviteFirstAdministrator(pool, tester)}`
   const short = { 'E-mail': root.email, 'New password': 'too short', 'The same password again': 'too short' }
-  await lookAt(site, [
+  await checkPages(site, [
     ['login-no-administrator', '/admin/login'],
     ['setup', first],
     ['setup-field-errors', first, short, 'Create the administrator'],
   ])
   await createAccount(site.database)
-  await lookAt(site, [
+  await checkPages(site, [
     ['setup-void', first],
     ['setup-invited', `/admin/setup/${await inviteAdministrator(pool, tester, 'ben@hollis.example')}`],
     ['login-signed-out', '/admin/login?because=out'],
@@ -77,7 +77,7 @@ test('a person can sign in through an OpenID provider on another site', async ()
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const provider = await startProvider([`${origin}/admin/login/callback`])
-  const { page } = await open({ PUBLIC_URL: origin, ...provider.environment, OIDC_DOMAINS: 'example.com' }, port)
+  const { page } = await openSite({ PUBLIC_URL: origin, ...provider.environment, OIDC_DOMAINS: 'example.com' }, port)
   // The provider does not prompt. It signs in the person of its last `visit`.
   await provider.visit('about:blank', { sub: 'ann', email: 'ann@example.com', email_verified: true })
   await page.goto(`${origin}/admin/audit`)
@@ -99,13 +99,13 @@ test('a person can sign in through an OpenID provider on another site', async ()
 })
 
 describe('the pages of an administrator', async () => {
-  const site = await open({ RATE_LIMIT_PER_MINUTE: '120' })
+  const site = await openSite({ RATE_LIMIT_PER_MINUTE: '120' })
   const { page, origin, build } = site
   const { pool, platform } = site.database
   const ada = { email: 'ada@hollis.example', password: root.password }
   await createAccount(site.database, ada.email)
   await signIn(page, origin, ada)
-  const busy = `/admin/tokens/${await fillLifelike(site)}`
+  const busy = `/admin/tokens/${await fillWithHotelTokens(site)}`
   // `PICTURES=on npm test -- --project browser` saves the screenshots in the folder of the docs.
   for (const [name, path] of takesScreenshots ? Object.entries({ tokens: '/admin/tokens', token: busy }) : []) {
     await page.goto(origin + path)
@@ -130,7 +130,7 @@ describe('the pages of an administrator', async () => {
   const [ben] = await platform`select id from gateway.administrator where email = 'ben@hollis.example'`
   const typo = { 'New password': 'a new one, long', 'The same password again': 'a new one, wrong' }
 
-  const pages: Record<string, Row[]> = {
+  const pages: Record<string, PageToCheck[]> = {
     tokens: [
       ['tokens', '/admin/tokens'],
       ['create', '/admin/tokens/new'],
@@ -160,7 +160,7 @@ describe('the pages of an administrator', async () => {
     ],
   }
   test.each(Object.entries(pages))('about %s are accessible and not wider than the screen', (_, rows) =>
-    lookAt(site, rows))
+    checkPages(site, rows))
 
   test('with the numbers of a chart are accessible and not wider than the screen', async () => {
     await page.goto(origin + busy)

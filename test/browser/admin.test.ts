@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createAccount, root } from '../admin/support.ts'
-import { pickTenant, secretOn, signIn, tokenIdOf } from './admin-actions.ts'
+import { pickTenant, readTokenId, secretOn, signIn } from './admin-actions.ts'
 import { openPage, startSite } from './site.ts'
 
 const { database, build, origin, browser, pool } = await startSite()
@@ -127,6 +127,6 @@ test('sign-in and token creation work with the keyboard alone, and the focus is 
   await go('I have copied it: go to the token')
   await page.keyboard.press('Enter')
   await page.waitForURL(/tokens\/\d+$/)
-  const { name, permissions } = await getToken(pool, tokenIdOf(page))
+  const { name, permissions } = await getToken(pool, readTokenId(page))
   expect({ name, permissions }).toEqual({ name: 'By keyboard', permissions: ['view_vouchers'] })
 })

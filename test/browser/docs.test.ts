@@ -1,21 +1,27 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { guides } from '../../src/docs/guides.ts'
-import { checkedViews, isLongRun, checkLook, untilAccessible, views } from './look.ts'
-import { readStoredOutsideTab, openPage, startSite } from './site.ts'
+import { checkedViews, checkLook, isLongRun, untilAccessible, views } from './look.ts'
+import { openPage, readStoredOutsideTab, startSite } from './site.ts'
 
 const { build, origin, browser } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
 const { secret } = await build.token([tenantId])
 
-const open = (path: string, options: Parameters<typeof openPage>[2] = {}) => openPage(browser, origin + path, options)
+const openDocs = (path: string, options: Parameters<typeof openPage>[2] = {}) =>
+  openPage(browser, origin + path, options)
 
 /** Guides that together contain each kind of element: steps, samples, tables and long lines of code. */
-const differing = ['quick-start', 'keeping-in-step', 'errors', 'fields']
+const guidesWithAllElements = ['quick-start', 'keeping-in-step', 'errors', 'fields']
 
 test('the landing page and each page of the docs are accessible and not wider than the screen', async () => {
-  const { page } = await open('/', { expected: /status of 404/ })
-  const slugs = ['search?q=cursor', 'downloads', 'nothing', ...(isLongRun ? guides.map(({ slug }) => slug) : differing)]
+  const { page } = await openDocs('/', { expected: /status of 404/ })
+  const slugs = [
+    'search?q=cursor',
+    'downloads',
+    'nothing',
+    ...(isLongRun ? guides.map(({ slug }) => slug) : guidesWithAllElements),
+  ]
   for (const path of ['/', '/docs', ...slugs.map(slug => `/docs/${slug}`)]) {
     await page.goto(origin + path)
     await checkLook(page, path.split('?')[0]!.replaceAll('/', '-'))
@@ -23,7 +29,7 @@ test('the landing page and each page of the docs are accessible and not wider th
 })
 
 test('the guides can be searched with the keyboard alone', async () => {
-  const { page } = await open('/docs/quick-start', { expected: /ERR_FAILED/ })
+  const { page } = await openDocs('/docs/quick-start', { expected: /ERR_FAILED/ })
   await page.getByRole('searchbox', { name: 'Search the guides' }).focus()
   await page.keyboard.type('date_valid_e')
   await page.getByRole('status').filter({ hasText: 'date_valid_e' }).waitFor()
@@ -42,27 +48,27 @@ test('the guides can be searched with the keyboard alone', async () => {
   await page.getByRole('status').filter({ hasText: 'retry-after status 429' }).waitFor()
 })
 
-const tab = (page: Page, name: string) => page.locator('#keeping-in-step-changes').getByRole('tab', { name })
-const shownSamples = (page: Page) =>
+const findTab = (page: Page, name: string) => page.locator('#keeping-in-step-changes').getByRole('tab', { name })
+const readShownSamples = (page: Page) =>
   page.locator('.sample:visible').evaluateAll(samples => samples.map(sample => sample.getAttribute('data-language')))
 
 test('all pages show the samples in the language that was chosen by pointer or keyboard', async () => {
-  const { page } = await open('/docs/keeping-in-step')
-  expect(await shownSamples(page)).toEqual(['sh', 'sh'])
-  await tab(page, 'Python').click()
-  expect(await shownSamples(page)).toEqual(['py', 'py'])
+  const { page } = await openDocs('/docs/keeping-in-step')
+  expect(await readShownSamples(page)).toEqual(['sh', 'sh'])
+  await findTab(page, 'Python').click()
+  expect(await readShownSamples(page)).toEqual(['py', 'py'])
   await page.keyboard.press('ArrowRight')
-  expect(await shownSamples(page)).toEqual(['php', 'php'])
-  expect(await tab(page, 'PHP').getAttribute('aria-selected')).toBe('true')
+  expect(await readShownSamples(page)).toEqual(['php', 'php'])
+  expect(await findTab(page, 'PHP').getAttribute('aria-selected')).toBe('true')
   // The Tab key moves the focus from the chosen tab into the code, and not to the other tabs.
   await page.keyboard.press('Tab')
   expect(await page.locator('.sample:has(:focus)').getAttribute('data-language')).toBe('php')
   await page.goto(`${origin}/docs/paging`)
-  expect(await shownSamples(page)).toEqual(['php'])
+  expect(await readShownSamples(page)).toEqual(['php'])
 })
 
 test('a button copies a block of code, and the table of contents links to the sections', async () => {
-  const { page } = await open('/docs/quick-start', { permissions: ['clipboard-read', 'clipboard-write'] })
+  const { page } = await openDocs('/docs/quick-start', { permissions: ['clipboard-read', 'clipboard-write'] })
   const block = page.locator('.code').first()
   await block.hover()
   await block.getByRole('button', { name: 'Copy' }).click()
@@ -77,19 +83,19 @@ test('a button copies a block of code, and the table of contents links to the se
   await page.locator('.contents [aria-current]').getByText(title).waitFor()
 })
 
-const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tenants' }).waitFor()
+const untilScalarShown = (page: Page) => page.getByRole('heading', { name: 'List tenants' }).waitFor()
 
 /**
  * Violations that axe-core finds in Scalar's API client, which opens over the page. No setting of Scalar removes them.
  */
-const leftInClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
+const violationsOfClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
 
 test.each(checkedViews)('Scalar is accessible and not wider than the screen: $width px, $colorScheme', async ({
   colorScheme,
   width,
 }) => {
-  const { page } = await open('/docs/reference', { colorScheme, viewport: { width, height: 900 } })
-  await scalarShown(page)
+  const { page } = await openDocs('/docs/reference', { colorScheme, viewport: { width, height: 900 } })
+  await untilScalarShown(page)
   // On a narrow screen Scalar shows the name of the current section, which depends on the speed of the page.
   await page.evaluate(
     `for (const label of document.querySelectorAll('#main header > span')) label.textContent = 'Section'`,
@@ -98,8 +104,8 @@ test.each(checkedViews)('Scalar is accessible and not wider than the screen: $wi
 })
 
 test('the reference sends a request with a token, stores the token only in the tab, and calls no other host', async () => {
-  const { page, requested } = await open('/docs/reference')
-  await scalarShown(page)
+  const { page, requested } = await openDocs('/docs/reference')
+  await untilScalarShown(page)
   await page.getByPlaceholder('Token').first().fill(secret)
   await page
     .getByRole('button', { name: /Test Request/ })
@@ -110,7 +116,7 @@ test('the reference sends a request with a token, stores the token only in the t
   // axe-core takes as long for Scalar's API client as for all guides, so only long runs check the client.
   for (const { width } of isLongRun ? views : []) {
     await page.setViewportSize({ width, height: 900 })
-    await untilAccessible(page, `docs-reference-client-${width}`, leftInClient)
+    await untilAccessible(page, `docs-reference-client-${width}`, violationsOfClient)
   }
 
   expect(await readStoredOutsideTab(page)).not.toContain(secret)
@@ -118,16 +124,16 @@ test('the reference sends a request with a token, stores the token only in the t
   expect(requested).toContain(`${origin}/api/external/v1/tenants`)
   expect(requested.join()).not.toContain(secret)
   await page.reload()
-  await scalarShown(page)
+  await untilScalarShown(page)
   expect(await page.getByPlaceholder('Token').first().inputValue()).toBe(secret)
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await scalarShown(page)
+  await untilScalarShown(page)
   await expect.poll(() => page.getByPlaceholder('Token').first().inputValue()).toBe('')
 })
 
 test('without JavaScript a guide shows the samples of all languages, and the reference links to other formats', async () => {
-  const { page } = await open('/docs/paging', { javaScriptEnabled: false })
-  expect(await shownSamples(page)).toEqual(['sh', 'mts', 'py', 'php'])
+  const { page } = await openDocs('/docs/paging', { javaScriptEnabled: false })
+  expect(await readShownSamples(page)).toEqual(['sh', 'mts', 'py', 'php'])
   expect(await page.locator('.sample-label:visible').allTextContents()).toEqual(['curl', 'TypeScript', 'Python', 'PHP'])
   await page.goto(`${origin}/docs/reference`)
   await page.getByRole('link', { name: 'OpenAPI document' }).waitFor()

@@ -3,36 +3,36 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
 /** Finds a tab of GraphiQL by its name. */
-export const tab = (page: Page, name: string) =>
+export const findTab = (page: Page, name: string) =>
   page.locator('.graphiql-tab').getByRole('button', { name, exact: true })
 
-export const currentTab = (page: Page, name: string) =>
+export const findCurrentTab = (page: Page, name: string) =>
   page.locator('.graphiql-tab [aria-current="true"]').getByText(name)
 
-const operationEditor = (page: Page) => page.getByRole('region', { name: 'Operation Editor' })
-export const result = (page: Page) => page.getByRole('region', { name: 'Result Window' })
+const findOperationEditor = (page: Page) => page.getByRole('region', { name: 'Operation Editor' })
+export const findResult = (page: Page) => page.getByRole('region', { name: 'Result Window' })
 
 /**
  * Waits until GraphiQL knows the operation in its editor. After a change of the text, GraphiQL reads the operation's
  * name with a delay, and then stores the text. A run before that would send the name of the former operation.
  */
-const untilRead = (page: Page, isRead: (text: string) => boolean) =>
+const untilOperationRead = (page: Page, isRead: (text: string) => boolean) =>
   expect
     .poll(async () => isRead((await page.evaluate<string | null>(`sessionStorage.getItem('graphiql:query')`)) ?? ''))
     .toBe(true)
 
 /** Loads the page, and waits until a query can be run. */
-export async function load(page: Page, go: () => Promise<unknown>): Promise<void> {
+export async function loadPage(page: Page, go: () => Promise<unknown>): Promise<void> {
   await go()
-  await tab(page, 'WhoAmI').waitFor()
-  await operationEditor(page).locator('.view-line').first().waitFor()
-  await result(page).locator('.view-line').first().waitFor()
+  await findTab(page, 'WhoAmI').waitFor()
+  await findOperationEditor(page).locator('.view-line').first().waitFor()
+  await findResult(page).locator('.view-line').first().waitFor()
 }
 
 export async function openTab(page: Page, name: string): Promise<void> {
-  await tab(page, name).click()
-  await currentTab(page, name).waitFor()
-  await untilRead(page, query => query.includes(` ${name}(`) || query.includes(` ${name} {`))
+  await findTab(page, name).click()
+  await findCurrentTab(page, name).waitFor()
+  await untilOperationRead(page, query => query.includes(` ${name}(`) || query.includes(` ${name} {`))
 }
 
 /** Replaces the text of an editor of the page. */
@@ -43,11 +43,11 @@ export async function typeInto(page: Page, editor: 'Operation Editor' | 'Headers
   // The editor adds closing quotes and brackets, which must be deleted.
   await page.keyboard.press('ControlOrMeta+Shift+End')
   await page.keyboard.press('Delete')
-  if (editor === 'Operation Editor') await untilRead(page, query => query === text)
+  if (editor === 'Operation Editor') await untilOperationRead(page, query => query === text)
 }
 
 /** Runs the query of the open tab, and waits until the result contains a text. */
-export async function run(page: Page, text: string | RegExp): Promise<void> {
+export async function runQuery(page: Page, text: string | RegExp): Promise<void> {
   await page.getByRole('button', { name: /execute query/i }).click()
-  await result(page).getByText(text).first().waitFor()
+  await findResult(page).getByText(text).first().waitFor()
 }

@@ -5,14 +5,14 @@ import { whole } from '../support/builders.ts'
 import type { TestService } from '../support/service.ts'
 
 const daySeconds = 86_400
-const ada = { name: 'ada@hollis.example', address: '203.0.113.24' }
+const administrator = { name: 'ada@hollis.example', address: '203.0.113.24' }
 /**
  * Fills a database with the tokens of a chain of hotels. Some tokens are in daily use; others are new, ended or
  * revoked.
  *
  * @returns the id of the most used token, which has requests, errors and exports of 90 days
  */
-export async function fillLifelike({ pool, platform, build }: TestService): Promise<number> {
+export async function fillWithHotelTokens({ pool, platform, build }: TestService): Promise<number> {
   const group = await build.tenant({ name: 'Hollis Hotels' })
   const north = await build.tenant({ name: 'Hollis North', parent_id: group })
   const mill = await build.tenant({ name: 'The Old Mill', subdomain: 'old-mill', parent_id: north })
@@ -40,19 +40,19 @@ export async function fillLifelike({ pool, platform, build }: TestService): Prom
       where id = ${id}`
   }
   const [lost = 0, oldTills = 0, warehouse = 0] = ids
-  await revokeToken(pool, ada, lost)
-  await rotateToken(pool, ada, oldTills, { overlap: 7 * daySeconds, expiresAt: 'inherit' })
+  await revokeToken(pool, administrator, lost)
+  await rotateToken(pool, administrator, oldTills, { overlap: 7 * daySeconds, expiresAt: 'inherit' })
   await platform`
     insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
     select ${warehouse}, date(at), tenant, 20 + tenant * 7 + ago, at
     from unnest('{62, 34, 6}'::integer[]) ago, unnest(array[${mill}, ${bistro}]::bigint[]) tenant,
       lateral (select now() - make_interval(days => ago)) export (at)`
-  await fillUse(platform, warehouse)
+  await addRequestCounts(platform, warehouse)
   return warehouse
 }
 
 /** Adds the counts of nightly and daytime requests: fewer on Sundays, more from month to month, and some errors. */
-async function fillUse(platform: TestService['platform'], id: number) {
+async function addRequestCounts(platform: TestService['platform'], id: number) {
   await platform`
     insert into gateway.request_count (token_id, day, operation, status, requests)
     select ${id}, day, operation, status, usual * share * (0.85 + (ago * 37 + usual) % 30 / 100.0)

@@ -70,7 +70,11 @@ export async function untilAccessible(page: Page, name: string, ...rules: (reado
  * @param left the rules that axe-core does not report
  * @param added more rules to check, which axe-core does not check by default
  */
-async function findViolations(page: Page, left: readonly string[] = [], added: readonly string[] = []): Promise<string[]> {
+async function findViolations(
+  page: Page,
+  left: readonly string[] = [],
+  added: readonly string[] = [],
+): Promise<string[]> {
   const rules = Object.fromEntries(added.map(rule => [rule, { enabled: true }]))
   const options = JSON.stringify({ resultTypes: ['violations'], rules })
   const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`)

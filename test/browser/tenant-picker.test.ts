@@ -32,14 +32,14 @@ async function openForm() {
   return { page, loads: () => loads }
 }
 
-const button = (page: Page | Locator, name: string) => page.getByRole('button', { name, exact: true })
-const chosen = (page: Page) => page.getByRole('list', { name: 'Chosen tenants' })
-const focused = (page: Page) => page.evaluate<string>('document.activeElement.id')
-const status = (page: Page) => page.locator('#picker-status')
-const says = (page: Page, text: string) => status(page).getByText(text, { exact: true }).waitFor()
+const findButton = (page: Page | Locator, name: string) => page.getByRole('button', { name, exact: true })
+const findChosenTenants = (page: Page) => page.getByRole('list', { name: 'Chosen tenants' })
+const readFocusedId = (page: Page) => page.evaluate<string>('document.activeElement.id')
+const findStatus = (page: Page) => page.locator('#picker-status')
+const untilStatus = (page: Page, text: string) => findStatus(page).getByText(text, { exact: true }).waitFor()
 
 /** Creates the token on the page, and returns its grants from the database. */
-async function createdGrants(page: Page) {
+async function createTokenGrants(page: Page) {
   await secretOn(page)
   const [token] = (await listTokens(pool, { limit: 1 })).rows
   return token?.tenants.map(({ tenantId, withDescendants }) => [tenantId, withDescendants])
@@ -47,50 +47,50 @@ async function createdGrants(page: Page) {
 
 test('with the keyboard, tenants are chosen without a reload, listed with their paths, given a reach, and removed', async () => {
   const { page, loads } = await openForm()
-  await button(page, 'Below Meridian Group').focus()
+  await findButton(page, 'Below Meridian Group').focus()
   await page.keyboard.press('Enter')
-  await says(page, '40 tenants directly below Meridian Group.')
-  expect(await focused(page)).toBe('found')
+  await untilStatus(page, '40 tenants directly below Meridian Group.')
+  expect(await readFocusedId(page)).toBe('found')
   for (const name of ['Region 02', 'Region 09', 'Region 07']) {
-    await button(page, `Add ${name}`).focus()
+    await findButton(page, `Add ${name}`).focus()
     await page.keyboard.press('Enter')
-    await chosen(page).getByText(`Meridian Group › ${name}`).waitFor()
+    await findChosenTenants(page).getByText(`Meridian Group › ${name}`).waitFor()
     // The same button keeps the focus, and now removes the tenant.
     await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe(`Remove ${name}`)
   }
-  await says(page, 'Chosen tenants: 3.')
+  await untilStatus(page, 'Chosen tenants: 3.')
   await page.keyboard.press('Enter')
-  await says(page, 'Chosen tenants: 2.')
+  await untilStatus(page, 'Chosen tenants: 2.')
   await page.getByLabel('Reach for Region 09').selectOption('with all below it')
-  await button(chosen(page), 'Remove Region 02').click()
-  await says(page, 'Chosen tenants: 1.')
-  expect(await focused(page)).toBe('chosen')
+  await findButton(findChosenTenants(page), 'Remove Region 02').click()
+  await untilStatus(page, 'Chosen tenants: 1.')
+  expect(await readFocusedId(page)).toBe('chosen')
   await checkLook(page, 'picker-below')
   expect(await page.getByLabel('Name').inputValue()).toBe('Typed')
   expect(loads()).toBe(0)
-  await button(page, 'Create the token').last().click()
-  expect(await createdGrants(page)).toEqual([[109, true]])
+  await findButton(page, 'Create the token').last().click()
+  expect(await createTokenGrants(page)).toEqual([[109, true]])
 })
 
 test('a search shows its results without a reload, and one button adds all results', async () => {
   const { page, loads } = await openForm()
   await page.getByLabel('Find a tenant').fill('shop 03')
   await page.keyboard.press('Enter')
-  await says(page, '100 tenants match “shop 03”.')
-  expect(await focused(page)).toBe('search')
-  await button(page, 'Add Shop 0301').click()
-  await says(page, 'Chosen tenants: 1.')
+  await untilStatus(page, '100 tenants match “shop 03”.')
+  expect(await readFocusedId(page)).toBe('search')
+  await findButton(page, 'Add Shop 0301').click()
+  await untilStatus(page, 'Chosen tenants: 1.')
   await checkLook(page, 'picker-found')
-  await button(page, 'Add the other 99 results').click()
-  await says(page, 'Chosen tenants: 100.')
+  await findButton(page, 'Add the other 99 results').click()
+  await untilStatus(page, 'Chosen tenants: 100.')
   expect(loads()).toBe(0)
 })
 
 test('a button press or a change of a reach during a request takes effect', async () => {
   const { page } = await openForm()
-  await button(page, 'Add Meridian Group').click()
-  await button(page, 'Below Meridian Group').click()
-  await says(page, '40 tenants directly below Meridian Group.')
+  await findButton(page, 'Add Meridian Group').click()
+  await findButton(page, 'Below Meridian Group').click()
+  await untilStatus(page, '40 tenants directly below Meridian Group.')
   const reach = page.getByLabel('Reach for Meridian Group')
   let asked = 0
   await page.route('**/admin/tenants', async route => {
@@ -98,12 +98,12 @@ test('a button press or a change of a reach during a request takes effect', asyn
     const response = await route.fetch()
     if (asked === 1) {
       await reach.selectOption('with all below it')
-      await button(page, 'Add Region 02').click()
+      await findButton(page, 'Add Region 02').click()
     }
     await route.fulfill({ response })
   })
-  await button(page, 'Add Region 01').click()
-  await says(page, 'Chosen tenants: 3.')
+  await findButton(page, 'Add Region 01').click()
+  await untilStatus(page, 'Chosen tenants: 3.')
   expect(await reach.inputValue()).toBe('below')
   expect(asked).toBe(3)
 })
@@ -111,10 +111,10 @@ test('a button press or a change of a reach during a request takes effect', asyn
 test('when the service does not answer, the page says so and keeps its values, and the next attempt works', async () => {
   const { page, loads } = await openForm()
   await page.route('**/admin/tenants', route => route.abort(), { times: 1 })
-  await button(page, 'Add Meridian Group').click()
+  await findButton(page, 'Add Meridian Group').click()
   await page.getByText('Nothing was loaded').waitFor()
   await checkLook(page, 'picker-error')
-  await button(page, 'Add Meridian Group').click()
-  await says(page, 'Chosen tenants: 1.')
+  await findButton(page, 'Add Meridian Group').click()
+  await untilStatus(page, 'Chosen tenants: 1.')
   expect(loads()).toBe(0)
 })
