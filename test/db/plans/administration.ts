@@ -2,7 +2,7 @@ import { inviteAdministrator, inviteFirstAdministrator } from '../../../src/doma
 import { verifyOpenIdAdministrator } from '../../../src/domain/administrator/openid.ts'
 import { type Browser, createBrowser, type Fields, formsOf, type Page, root, signIn } from '../../admin/support.ts'
 import { tester } from '../../support/builders.ts'
-import { type Journey, journey, type Parts } from './journey.ts'
+import { createJourney, type Journey, type Parts } from './journey.ts'
 
 let known: Promise<Browser> | undefined
 
@@ -78,16 +78,16 @@ const choices: [what: string, runs: string, fields: Fields, excused?: string][] 
 
 /** The journeys of administrators, and of people who sign in. */
 export const administration: Journey[] = [
-  journey(
+  createJourney(
     'signing in',
     'administrator.set_password administrator.exists administrator.find_credentials session.start',
     administrator,
   ),
-  journey('a sign-in that is refused', 'administrator.record_failed_sign_in', async ({ client }) => {
+  createJourney('a sign-in that is refused', 'administrator.record_failed_sign_in', async ({ client }) => {
     const page = await createBrowser(client.app).submit('/admin/login', { email: root.email, password: 'wrong' })
     expectStatus(page, 422)
   }),
-  journey('a sign-in through the OpenID provider', 'administrator.verify_openid', async ({ pool }) => {
+  createJourney('a sign-in through the OpenID provider', 'administrator.verify_openid', async ({ pool }) => {
     const claims = { subject: 'issuer 1', email: 'open@example.com', name: 'open@example.com' }
     for (let time = 0; time < 2; time++) await verifyOpenIdAdministrator(pool, tester, claims)
   }),
@@ -95,28 +95,32 @@ export const administration: Journey[] = [
     ['/admin/logout', 'session.sign_out session.delete'],
     ['/admin/account/sign-out-everywhere', 'session.sign_out_everywhere'],
   ].map(([action = '', runs = ''], at) =>
-    journey(`signing out with ${action}`, runs, async parts => {
+    createJourney(`signing out with ${action}`, runs, async parts => {
       const browser = await signIn(parts.client, parts, { email: `person${at + 1}@example.com` })
       return browser.submit('/admin/account', {}, { action })
     }),
   ),
-  journey(
+  createJourney(
     'another password',
     'administrator.change_password session.save',
     submit('/admin/account', { current: root.password, ...same(root.password) }, 303, '/admin/account/password'),
   ),
-  journey('inviting, and withdrawing it', 'invitation.create invitation.withdraw', async parts => {
+  createJourney('inviting, and withdrawing it', 'invitation.create invitation.withdraw', async parts => {
     await submit('/admin/administrators', { email: 'ann@example.com' }, 201, '/admin/administrators')(parts)
     await submit('/admin/administrators', {}, 303, '/admin/administrators/withdraw')(parts)
   }),
-  journey('an invitation', 'invitation.find administrator.set_password', async ({ pool, client }) => {
+  createJourney('an invitation', 'invitation.find administrator.set_password', async ({ pool, client }) => {
     const secret = await inviteAdministrator(pool, tester, 'bob@example.com')
     const fields = same('much deep green water')
     expectStatus(await createBrowser(client.app).submit(`/admin/setup/${secret}`, fields), 303)
   }),
-  journey('inviting the first', 'invitation.create_first', ({ pool }) => inviteFirstAdministrator(pool, tester)),
-  journey('removing a person', 'administrator.get administrator.remove', submit('/admin/administrators/3/remove', {})),
-  journey(
+  createJourney('inviting the first', 'invitation.create_first', ({ pool }) => inviteFirstAdministrator(pool, tester)),
+  createJourney(
+    'removing a person',
+    'administrator.get administrator.remove',
+    submit('/admin/administrators/3/remove', {}),
+  ),
+  createJourney(
     'a webhook: added, tested, and shown',
     'webhook.create webhook.get webhook.record_test webhook.list_deliveries',
     async parts => {
@@ -127,30 +131,30 @@ export const administration: Journey[] = [
       await visit(path)(parts)
     },
   ),
-  journey('making a token twice with one form', 'token.create token.find_by_idempotency_key', async parts => {
+  createJourney('making a token twice with one form', 'token.create token.find_by_idempotency_key', async parts => {
     const browser = await administrator(parts)
     const filled = formsOf((await browser.get('/admin/tokens/new')).html).at(-1)!.fields
     for (const [name, value] of Object.entries({ ...token, do: 'save' })) filled.set(name, String(value))
     expectStatus(await browser.post('/admin/tokens/new', filled), 201)
     await browser.post('/admin/tokens/new', filled)
   }),
-  journey('editing a token', 'token.edit', submit('/admin/tokens/600/edit', { ...token, do: 'save' })),
-  journey(
+  createJourney('editing a token', 'token.edit', submit('/admin/tokens/600/edit', { ...token, do: 'save' })),
+  createJourney(
     'rotating a token',
     'token.rotate',
     submit('/admin/tokens/601/rotate', { overlap: '0', expiresAt: 'inherit' }, 201),
   ),
-  journey('revoking a token', 'token.revoke', submit('/admin/tokens/602/revoke', {})),
+  createJourney('revoking a token', 'token.revoke', submit('/admin/tokens/602/revoke', {})),
   ...choices.map(([what, runs, fields, excused]) =>
-    journey(what, runs, submit('/admin/tokens/new', { ...token, ...fields }, 200), excused ? { excused } : {}),
+    createJourney(what, runs, submit('/admin/tokens/new', { ...token, ...fields }, 200), excused ? { excused } : {}),
   ),
-  journey(
+  createJourney(
     'opening the dashboard for all tenants',
     'tenant_tree.roots token.create',
     submit('/admin/dashboard', {}, 201, '/admin/dashboard'),
   ),
-  ...pages.map(([what, runs, path, excused]) => journey(what, runs, visit(path), excused ? { excused } : {})),
-  journey('the audit as CSV', 'audit.record_export audit.list', visit('/admin/audit.csv?action=token.edit'), {
+  ...pages.map(([what, runs, path, excused]) => createJourney(what, runs, visit(path), excused ? { excused } : {})),
+  createJourney('the audit as CSV', 'audit.record_export audit.list', visit('/admin/audit.csv?action=token.edit'), {
     walks: 'A batch is a thousand entries, and names are looked up for each.',
   }),
 ]

@@ -3,7 +3,7 @@ import { exportList } from '../../export/support.ts'
 import type { Answer } from '../../support/app.ts'
 import { whole } from '../../support/builders.ts'
 import { globalId } from '../../support/graphql.ts'
-import { type Journey, journey, type Parts } from './journey.ts'
+import { createJourney, type Journey, type Parts } from './journey.ts'
 
 const amongGranted = 'Reads the list, and looks up each tenant among the tenants of the token.'
 const counted = 'A count reads all counted rows as a range of an index.'
@@ -78,32 +78,34 @@ const figures = (period: string, options: string) => `
   }`
 
 export const integration: Journey[] = [
-  journey(
+  createJourney(
     'a token of a tenant deep in the tree',
     'token.find tenant.paths',
     rest('/tenants/54321/catalog/vouchers', 54_321),
   ),
-  journey('the list of tenants', 'tenant.list', rest('/tenants'), { walks: amongGranted }),
-  ...Object.entries(lists).map(([noun, list]) => journey(`pages of the list: ${noun}`, `${noun}.list`, pagesOf(list))),
+  createJourney('the list of tenants', 'tenant.list', rest('/tenants'), { walks: amongGranted }),
+  ...Object.entries(lists).map(([noun, list]) =>
+    createJourney(`pages of the list: ${noun}`, `${noun}.list`, pagesOf(list)),
+  ),
   ...listsOfTenant.map(([noun, list]) =>
-    journey(`a count of the list: ${noun}`, `${noun}.count`, ofTenant(`${list}(first: 1) { totalCount }`), {
+    createJourney(`a count of the list: ${noun}`, `${noun}.count`, ofTenant(`${list}(first: 1) { totalCount }`), {
       walks: counted,
     }),
   ),
-  journey('pages of the list of tenants below one', 'tenant.list', pagesOf('tenants'), {
+  createJourney('pages of the list of tenants below one', 'tenant.list', pagesOf('tenants'), {
     walks: 'Reads all tenants of the token first, level by level.',
   }),
-  journey('a count of tenants', 'tenant.count', graphql('{ tenants { totalCount } }'), { excused: amongGranted }),
-  journey(
+  createJourney('a count of tenants', 'tenant.count', graphql('{ tenants { totalCount } }'), { excused: amongGranted }),
+  createJourney(
     'the tenants below many',
     'tenant.children tenant.count_children',
     graphql(`{ tenants(first: 10) { nodes { ${children} } } }`),
   ),
-  journey('a tenant', 'tenant.find_many', ofTenant('name')),
-  journey('the figures of a tenant', 'figures.read', ofTenant(figures(year, 'by: DAY')), {
+  createJourney('a tenant', 'tenant.find_many', ofTenant('name')),
+  createJourney('the figures of a tenant', 'figures.read', ofTenant(figures(year, 'by: DAY')), {
     excused: 'Reads the entries of the tenant: a rollup of its own is for large ones with none below.',
   }),
-  journey(
+  createJourney(
     'the figures of a tenant with those below it',
     'figures.read',
     graphql(`{ tenant(id: 123) { ${figures(year, 'by: DAY, timeZone: "Asia/Kolkata", withDescendants: true')} } }`),
@@ -114,18 +116,18 @@ export const integration: Journey[] = [
     ['sales/purchased-vouchers', 'voucher', ''],
     ['customers/marketing-signups', 'customer', ' export.record'],
   ].flatMap(([path, noun, others]) => [
-    journey(`a page of ${path}`, `${noun}.list${others}`, rest(`/tenants/1/${path}`)),
-    journey(`a record of ${path}`, `${noun}.find${others}`, rest(`/tenants/1/${path}/50000`)),
+    createJourney(`a page of ${path}`, `${noun}.list${others}`, rest(`/tenants/1/${path}`)),
+    createJourney(`a record of ${path}`, `${noun}.find${others}`, rest(`/tenants/1/${path}/50000`)),
   ]),
-  journey('a count of products since', 'product.count', ofTenant(`catalogVouchers(${since}) { totalCount }`), {
+  createJourney('a count of products since', 'product.count', ofTenant(`catalogVouchers(${since}) { totalCount }`), {
     walks: counted,
   }),
-  journey(
+  createJourney(
     'the products and the tenants of purchased vouchers',
     'product.find_by_ids tenant.find_many',
     ofTenant('purchasedVouchers(first: 100) { nodes { tenant { name parent { name } } product { title } } }'),
   ),
-  journey(
+  createJourney(
     'the purchased vouchers of products',
     'voucher.search_range voucher.search_sizes',
     ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { count { count } nextCursor } } }'),
@@ -134,15 +136,15 @@ export const integration: Journey[] = [
     ['catalogVouchers', 'server_time.read product.chunk variant.of_products category.of_products rate_window.count'],
     ['purchasedVouchers', 'voucher.chunk export_lease.take export_lease.release'],
     ['marketingSignups', 'customer.chunk export.record'],
-  ].map(([list = '', runs = '']) => journey(`an export of ${list}`, runs, exporting(list))),
-  journey('the lists that changed: none', 'changes.read', changed('(after: "2099-01-01T00:00:00Z")'), {
+  ].map(([list = '', runs = '']) => createJourney(`an export of ${list}`, runs, exporting(list))),
+  createJourney('the lists that changed: none', 'changes.read', changed('(after: "2099-01-01T00:00:00Z")'), {
     mostRows: 100,
   }),
-  journey('the lists that changed: all', 'changes.read', changed(), { mostRows: 30_000 }),
-  journey('the lists that changed of a tenant', 'changes.read', changed('(tenantIds: [1])')),
-  journey('removals', 'removal.list sync_state.read', ofTenant('removals { nodes { recordId } }')),
-  journey('removals of few among many', 'removal.list', graphql(fewRemovals, ['export_customer_information'])),
-  journey(
+  createJourney('the lists that changed: all', 'changes.read', changed(), { mostRows: 30_000 }),
+  createJourney('the lists that changed of a tenant', 'changes.read', changed('(tenantIds: [1])')),
+  createJourney('removals', 'removal.list sync_state.read', ofTenant('removals { nodes { recordId } }')),
+  createJourney('removals of few among many', 'removal.list', graphql(fewRemovals, ['export_customer_information'])),
+  createJourney(
     'the lists of many tenants',
     listsOfTenant.map(([noun]) => `${noun}.list_of_tenants`).join(' '),
     graphql(
@@ -151,7 +153,7 @@ export const integration: Journey[] = [
       )} } } }`,
     ),
   ),
-  journey(
+  createJourney(
     'records by their global ids',
     'product.find_many voucher.find_many customer.find_many',
     graphql(
@@ -164,9 +166,9 @@ export const integration: Journey[] = [
     ),
   ),
   ...[{ voucher_reference: 'r50000' }, { qr_token: 'Q50000' }].map(body =>
-    journey(`resolving by ${Object.keys(body)}`, 'resolution.find', resolving(body)),
+    createJourney(`resolving by ${Object.keys(body)}`, 'resolution.find', resolving(body)),
   ),
-  journey('resolving a voucher of another tenant', 'resolution.find', async ({ build, client }) => {
+  createJourney('resolving a voucher of another tenant', 'resolution.find', async ({ build, client }) => {
     const { secret } = await build.token([54_321])
     const { status } = await client.resolve(secret, 54_321, { voucher_reference: 'r50000' })
     if (status !== 404) throw new Error(`${status} instead of 404`)

@@ -22,7 +22,7 @@ export interface Journey extends Limits {
 }
 
 /** @param runs the names of the statements that the journey must run, separated by spaces */
-export const journey = (what: string, runs: string, go: Journey['go'], limits: Limits = {}): Journey => ({
+export const createJourney = (what: string, runs: string, go: Journey['go'], limits: Limits = {}): Journey => ({
   ...{ what, runs: runs.split(' '), go },
   ...limits,
 })

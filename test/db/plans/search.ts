@@ -1,6 +1,6 @@
 import { mostCandidates } from '../../../src/domain/search/search-table.ts'
 import { whole } from '../../support/builders.ts'
-import { type Journey, journey, type Parts } from './journey.ts'
+import { createJourney, type Journey, type Parts } from './journey.ts'
 import { many } from './seed.ts'
 
 /** Reads a page of a list, by default of the tenant that owns half of all records. @returns the page */
@@ -117,29 +117,29 @@ export const search: Journey[] = [
     'of a source': 'filter: { source: "fair" }',
     'an address': `filter: { text: "ann${found}@" }`,
   }),
-  journey(
+  createJourney(
     'the fields that have a word',
     'voucher.search_range search.matched_fields',
     page('purchasedVouchers', 'filter: { text: "unicorn" }', 1, 'edges { matchedFields }'),
     { mostRows },
   ),
-  journey('the status of vouchers', 'tenant.days', page('purchasedVouchers', 'first: 50', 1, 'nodes { status }')),
+  createJourney('the status of vouchers', 'tenant.days', page('purchasedVouchers', 'first: 50', 1, 'nodes { status }')),
   ...[
     ['purchasedVouchers', 'voucher', 'status: [VOID]'],
     ['catalogVouchers', 'product', 'isMonetary: true, currency: "GBP"'],
     ['marketingSignups', 'customer', 'source: "fair"'],
   ].flatMap(([list = '', noun, filter]) => [
-    journey(
+    createJourney(
       `a count of filtered ${list}`,
       `${noun}.search_count`,
       page(list, `filter: { ${filter} }, first: 1`, 1, 'count { count }'),
       { mostRows },
     ),
-    journey(`${list} of a thousand tenants`, `${noun}.search`, page(list, 'withDescendants: true', 13), {
+    createJourney(`${list} of a thousand tenants`, `${noun}.search`, page(list, 'withDescendants: true', 13), {
       walks: 'Reads the tree, and the beginning of a range of the index for each tenant.',
     }),
   ]),
-  journey(
+  createJourney(
     'void vouchers of a thousand tenants, by purchase',
     'voucher.search_range tenant.granted_days',
     page(

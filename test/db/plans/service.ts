@@ -20,7 +20,7 @@ import { createSteps, deletePassedNotes } from '../../../src/projection/step.ts'
 import { readStepState } from '../../../src/projection/step-state.ts'
 import { tester } from '../../support/builders.ts'
 import { projected } from '../../support/projected.ts'
-import { type Journey, journey } from './journey.ts'
+import { createJourney, type Journey } from './journey.ts'
 
 /**
  * Functions that need only a pool, with the names of their statements. `excused` is the reason why a statement may read
@@ -61,17 +61,19 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
 /** The journeys of the service itself, at its start and between requests. */
 export const service: Journey[] = [
   ...ofPool.map(([runs, run, excused]) =>
-    journey(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
+    createJourney(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
   ),
   // The check compares 50 records and reads about five blocks per record. It also plans a read of each source, to find
   // mappings that do not fit.
-  journey('a part of the check', 'record.check_some', async ({ pool }) => checkSomeRecords(pool), { mostRows: 4_000 }),
+  createJourney('a part of the check', 'record.check_some', async ({ pool }) => checkSomeRecords(pool), {
+    mostRows: 4_000,
+  }),
   // The repair reads only the catalog.
-  journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
+  createJourney('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
     mostRows: 4_000,
   }),
   // The first call on a connection plans the statements inside the functions, which reads the catalog.
-  journey(
+  createJourney(
     'a look for changes',
     'step.make_quiet',
     async ({ pool, build }) => {
@@ -83,7 +85,7 @@ export const service: Journey[] = [
     },
     { mostRows: 4_000 },
   ),
-  journey('a step', 'step.make', async ({ pool, build }) => {
+  createJourney('a step', 'step.make', async ({ pool, build }) => {
     // The background job also makes steps, so in some rounds it has already written the rows.
     for (let round = 0; round < 20; round++) {
       await build.variant(await build.product(1))
@@ -92,20 +94,20 @@ export const service: Journey[] = [
       await projected(pool)
     }
   }),
-  journey('when tokens were last used', 'token.save_use', async ({ pool, build }) => {
+  createJourney('when tokens were last used', 'token.save_use', async ({ pool, build }) => {
     const directory = createTokenDirectory(pool)
     const found = await directory.find((await build.token([1])).secret)
     if (found.status === 'unknown') throw new Error('the token is not found')
     for (let id = 1; id <= 30; id++) directory.recordUse({ ...found.token, id }, '192.0.2.1')
     await directory.saveUse()
   }),
-  journey('attempts to sign in', 'rate_window.refund rate_window.clear', async ({ pool }) => {
+  createJourney('attempts to sign in', 'rate_window.refund rate_window.clear', async ({ pool }) => {
     const attempts = createAttemptCounter(pool, 'login', 5, 900)
     await attempts.hit('one')
     await attempts.refund('one')
     await attempts.clear('one')
   }),
-  journey('request counts', 'request_count.save request_error.save', async ({ pool }) => {
+  createJourney('request counts', 'request_count.save request_error.save', async ({ pool }) => {
     const usage = createRequestCounter(pool)
     for (let id = 1; id <= 30; id++) usage.count(id, 'o', 403, [{ code: 'c', reason: 'r' }])
     await usage.save()

@@ -4,7 +4,7 @@ import * as endpoint from '../../../src/domain/event/endpoint.ts'
 import { createHeadFeed } from '../../../src/domain/event/head-feed.ts'
 import { readTokens } from '../../../src/domain/token/token.ts'
 import { tester } from '../../support/builders.ts'
-import { type Journey, journey, type Parts } from './journey.ts'
+import { createJourney, type Journey, type Parts } from './journey.ts'
 
 const url = 'https://partner.example.com/'
 
@@ -15,13 +15,13 @@ async function create({ pool, build }: Parts) {
 
 /** The journeys of webhooks: deliveries by the service, and actions of administrators. */
 export const webhooks: Journey[] = [
-  journey('the changed lists', 'head.read_changed', async ({ pool }) => {
+  createJourney('the changed lists', 'head.read_changed', async ({ pool }) => {
     const feed = createHeadFeed(pool, () => {})
     const stop = await feed.listen(() => {})
     await new Promise(resolve => setTimeout(resolve, 250))
     stop()
   }),
-  journey(
+  createJourney(
     'a webhook of a token',
     'webhook.create webhook.get webhook.list webhook.change webhook.delete',
     async parts => {
@@ -34,7 +34,7 @@ export const webhooks: Journey[] = [
       await endpoint.deleteEndpoint(parts.pool, tester, id)
     },
   ),
-  journey(
+  createJourney(
     'deliveries of webhooks',
     'webhook.hold_lease token.read_many webhook.list_positions webhook.begin_tries webhook.record_outcomes webhook.save_progress webhook.list_deliveries webhook.release_lease',
     async parts => {
@@ -57,7 +57,12 @@ export const webhooks: Journey[] = [
       await delivery.releaseLease(pool, 'this')
     },
   ),
-  journey('old deliveries', 'webhook.delete_old_deliveries', async ({ pool }) => delivery.deleteOldDeliveries(pool), {
-    excused: 'Each hour: it reads the whole log, which has at most 10,000 tries of an endpoint.',
-  }),
+  createJourney(
+    'old deliveries',
+    'webhook.delete_old_deliveries',
+    async ({ pool }) => delivery.deleteOldDeliveries(pool),
+    {
+      excused: 'Each hour: it reads the whole log, which has at most 10,000 tries of an endpoint.',
+    },
+  ),
 ]
