@@ -15,7 +15,7 @@ import { seedTables } from './plans/seed.ts'
 const tables = ['category', 'product', 'voucher', 'voucher_entry', 'customer', 'removal', 'consent_withdrawal']
 
 /** Replaces the tables of records by partitioned tables with the same rows and indexes. */
-async function partition({ platform }: TestDatabase): Promise<void> {
+async function partitionTables({ platform }: TestDatabase): Promise<void> {
   for (const table of tables) {
     const indexes = await platform<{ definition: string }[]>`
       select pg_get_indexdef(indexrelid) as definition from pg_index
@@ -62,7 +62,7 @@ const partitionOf = (step: Step) =>
   stepsOf(step).flatMap(each => new RegExp(`^(${tables.join('|')})_\\d$`).exec(each['Relation Name'] ?? '') ?? [])[0]
 
 /** Returns the steps of a plan that read more than one partition of a table per run. */
-function wideSteps({ root }: Plan): Step[] {
+function findWideSteps({ root }: Plan): Step[] {
   return stepsOf(root).filter(step => {
     const read = (step.Plans ?? []).filter(part => part['Actual Loops'] > 0 && partitionOf(part) !== undefined)
     // An Append over the same partition twice is a `union all`, and does not count.
@@ -73,30 +73,30 @@ function wideSteps({ root }: Plan): Step[] {
 }
 
 /** Returns true when a step finds rows only by id, reference or QR token, with an index of each partition. */
-const isLookUp = (step: Step) =>
+const isLookUpByKey = (step: Step) =>
   stepsOf(step).every(
     ({ 'Index Name': index, 'Index Cond': condition = '' }) =>
       !index || /^\(id = |\((reference|qr_token)\)::text/.test(condition),
   )
 
 /** The statements that look up rows without a condition on their tenants. */
-const lookUps = `category.of_products customer.search customer.search_range figures.read product.find_by_ids product.search
+const lookUpStatements = `category.of_products customer.search customer.search_range figures.read product.find_by_ids product.search
   product.search_range resolution.find voucher.search voucher.search_range voucher.search_sample`
 
 const database = await createDatabase()
 await seedTables(database)
-await partition(database)
-const lookedUp = new Set<string>()
+await partitionTables(database)
+const foundLookUps = new Set<string>()
 
 testJourneys(database, { generic: integration, custom: [...integration, ...search] }, plans => {
   for (const plan of plans) {
     const name = plan.name ?? 'a function'
-    const wide = wideSteps(plan)
-    if (wide.length > 0 && wide.every(isLookUp)) lookedUp.add(name)
+    const wide = findWideSteps(plan)
+    if (wide.length > 0 && wide.every(isLookUpByKey)) foundLookUps.add(name)
     else expect(wide, name).toEqual([])
   }
 })
 
 it('only the listed statements look up rows in all partitions', () => {
-  expect([...lookedUp].sort()).toEqual(lookUps.split(/\s+/))
+  expect([...foundLookUps].sort()).toEqual(lookUpStatements.split(/\s+/))
 })

@@ -1,7 +1,7 @@
 import { mostCandidates } from '../../../src/domain/search/search-table.ts'
 import { whole } from '../../support/builders.ts'
 import { createJourney, type Journey, type Parts } from './journey.ts'
-import { many } from './seed.ts'
+import { largeTableRows } from './seed.ts'
 
 /** Reads a page of a list, by default of the tenant that owns half of all records. @returns the page */
 async function read(
@@ -22,37 +22,37 @@ async function read(
   return page
 }
 
-const page =
+const createPageRead =
   (...[list, args, tenantId, selection]: [string, string, number?, string?]) =>
   (parts: Parts) =>
     read(parts, list, args, tenantId, selection)
 
 /** Functions that read the pages of a list for which different statements run. */
-const pages: Record<string, (list: string, args: string) => (parts: Parts) => Promise<unknown>> = {
-  '': page,
+const pageReads: Record<string, (list: string, args: string) => (parts: Parts) => Promise<unknown>> = {
+  '': createPageRead,
   ', the next page': (list, args) => async parts => {
     const { pageInfo } = await read(parts, list, `${args}, first: 1`)
     if (pageInfo.hasNextPage) await read(parts, list, `${args}, after: "${pageInfo.endCursor}"`)
   },
-  ', the last page': (list, args) => page(list, `${args}, last: 20`),
+  ', the last page': (list, args) => createPageRead(list, `${args}, last: 20`),
 }
 
 /** The maximum number of rows that a step of a search may read: four per candidate, for indexes and texts. */
 const mostRows = 4 * mostCandidates
 
 /** Returns true when few rows match, so that the search uses the index of a filter and not the index of the order. */
-const isOfFew = (what: string) =>
+const hasFewMatches = (what: string) =>
   /few have|few bought|few days|void|not yet|a price|category|monetary|source/.test(what)
 
-const journeys = (list: string, noun: string, all: Record<string, string>, walks?: string): Journey[] =>
+const createJourneys = (list: string, noun: string, all: Record<string, string>, walks?: string): Journey[] =>
   Object.entries(all).flatMap(([what, args]) =>
-    Object.entries(pages).map(([which, go]) => ({
+    Object.entries(pageReads).map(([which, go]) => ({
       what: `${list}: ${what}${which}`,
       runs: [
         // A text of three letters has a trigram that few rows have.
         ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`] : []),
-        ...(/text: "\w{3}/.test(args) || isOfFew(what) ? [`${noun}.search_range`] : [`${noun}.search`]),
-        ...(isOfFew(what) ? [`${noun}.search_sizes`] : []),
+        ...(/text: "\w{3}/.test(args) || hasFewMatches(what) ? [`${noun}.search_range`] : [`${noun}.search`]),
+        ...(hasFewMatches(what) ? [`${noun}.search_sizes`] : []),
       ],
       go: go(list, args),
       mostRows,
@@ -60,9 +60,9 @@ const journeys = (list: string, noun: string, all: Record<string, string>, walks
     })),
   )
 
-const found = Math.floor(many / 2)
-const highest = `{ from: ${many / 10 - 10}, to: ${many / 10} }`
-const ordered = (...fields: string[]) =>
+const matchedNumber = Math.floor(largeTableRows / 2)
+const highestBalances = `{ from: ${largeTableRows / 10 - 10}, to: ${largeTableRows / 10} }`
+const createOrders = (...fields: string[]) =>
   Object.fromEntries(
     fields.flatMap(field =>
       ['ASC', 'DESC'].map(way => [`${field} ${way}`, `orderBy: { field: ${field}, direction: ${way} }`]),
@@ -71,19 +71,19 @@ const ordered = (...fields: string[]) =>
 
 /** The journeys of filtered and ordered lists. Their statements always get custom plans. */
 export const search: Journey[] = [
-  ...journeys('purchasedVouchers', 'voucher', {
-    ...ordered('UPDATED_AT', 'PURCHASED_AT', 'VALID_UNTIL'),
+  ...createJourneys('purchasedVouchers', 'voucher', {
+    ...createOrders('UPDATED_AT', 'PURCHASED_AT', 'VALID_UNTIL'),
     'by balance': 'filter: { currency: "GBP" }, orderBy: { field: BALANCE, direction: DESC }',
     redeemable: 'filter: { status: [REDEEMABLE, PART_REDEEMED] }',
     'valid until, by the end': `filter: { validUntil: { from: "2020-03-01" }, status: [EXPIRED] },
       orderBy: { field: VALID_UNTIL }`,
     'valid on a day': 'filter: { validOn: { from: "2026-03-01", to: "2026-03-01" } }',
     'of a currency': 'filter: { currency: "GBP" }',
-    'a balance that few have': `filter: { currency: "GBP", balance: ${highest} }`,
+    'a balance that few have': `filter: { currency: "GBP", balance: ${highestBalances} }`,
     'purchased in a short time':
       'filter: { purchased: { from: "2026-01-01T00:00:00Z", before: "2026-01-01T00:10:00Z" } }, orderBy: { field: PURCHASED_AT }',
     'of a product that few bought': 'filter: { productId: 78 }',
-    'a reference': `filter: { text: "R${found}" }`,
+    'a reference': `filter: { text: "R${matchedNumber}" }`,
     'a word and a name': 'filter: { text: "unicorn ann" }',
     'the beginning of a word': 'filter: { text: "ZZ" }',
     void: 'filter: { status: [VOID] }',
@@ -103,27 +103,31 @@ export const search: Journey[] = [
       ]),
     ),
   }),
-  ...journeys('catalogVouchers', 'product', {
-    ...ordered('UPDATED_AT', 'TITLE', 'SORT_ORDER'),
+  ...createJourneys('catalogVouchers', 'product', {
+    ...createOrders('UPDATED_AT', 'TITLE', 'SORT_ORDER'),
     'by price': 'filter: { currency: "GBP" }, orderBy: { field: PRICE }',
-    'a price': `filter: { currency: "GBP", price: ${highest} }`,
-    'of a category': `filter: { categoryId: ${found} }`,
+    'a price': `filter: { currency: "GBP", price: ${highestBalances} }`,
+    'of a category': `filter: { categoryId: ${matchedNumber} }`,
     monetary: 'filter: { isMonetary: true }, orderBy: { field: SORT_ORDER }',
     'a word': 'filter: { text: "unicorn" }',
   }),
-  ...journeys('marketingSignups', 'customer', {
-    ...ordered('UPDATED_AT', 'CONSENTED_AT', 'NAME'),
+  ...createJourneys('marketingSignups', 'customer', {
+    ...createOrders('UPDATED_AT', 'CONSENTED_AT', 'NAME'),
     'of few days': 'filter: { consented: { from: "2026-01-01T00:00:00Z", before: "2026-01-01T00:10:00Z" } }',
     'of a source': 'filter: { source: "fair" }',
-    'an address': `filter: { text: "ann${found}@" }`,
+    'an address': `filter: { text: "ann${matchedNumber}@" }`,
   }),
   createJourney(
     'the fields that have a word',
     'voucher.search_range search.matched_fields',
-    page('purchasedVouchers', 'filter: { text: "unicorn" }', 1, 'edges { matchedFields }'),
+    createPageRead('purchasedVouchers', 'filter: { text: "unicorn" }', 1, 'edges { matchedFields }'),
     { mostRows },
   ),
-  createJourney('the status of vouchers', 'tenant.days', page('purchasedVouchers', 'first: 50', 1, 'nodes { status }')),
+  createJourney(
+    'the status of vouchers',
+    'tenant.days',
+    createPageRead('purchasedVouchers', 'first: 50', 1, 'nodes { status }'),
+  ),
   ...[
     ['purchasedVouchers', 'voucher', 'status: [VOID]'],
     ['catalogVouchers', 'product', 'isMonetary: true, currency: "GBP"'],
@@ -132,17 +136,22 @@ export const search: Journey[] = [
     createJourney(
       `a count of filtered ${list}`,
       `${noun}.search_count`,
-      page(list, `filter: { ${filter} }, first: 1`, 1, 'count { count }'),
+      createPageRead(list, `filter: { ${filter} }, first: 1`, 1, 'count { count }'),
       { mostRows },
     ),
-    createJourney(`${list} of a thousand tenants`, `${noun}.search`, page(list, 'withDescendants: true', 13), {
-      walks: 'Reads the tree, and the beginning of a range of the index for each tenant.',
-    }),
+    createJourney(
+      `${list} of a thousand tenants`,
+      `${noun}.search`,
+      createPageRead(list, 'withDescendants: true', 13),
+      {
+        walks: 'Reads the tree, and the beginning of a range of the index for each tenant.',
+      },
+    ),
   ]),
   createJourney(
     'void vouchers of a thousand tenants, by purchase',
     'voucher.search_range tenant.granted_days',
-    page(
+    createPageRead(
       'purchasedVouchers',
       'withDescendants: true, filter: { status: [VOID] }, orderBy: { field: PURCHASED_AT }',
       13,

@@ -26,7 +26,7 @@ import { createJourney, type Journey } from './journey.ts'
  * Functions that need only a pool, with the names of their statements. `excused` is the reason why a statement may read
  * a whole table.
  */
-const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
+const poolFunctions: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
   ['setting.create setting.get', pool => getOrCreateSecret(pool, 'any', Buffer.alloc(1))],
   ['signing_key.create', createFirstKey],
   ['signing_key.read', readKeySet],
@@ -60,7 +60,7 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
 
 /** The journeys of the service itself, at its start and between requests. */
 export const service: Journey[] = [
-  ...ofPool.map(([runs, run, excused]) =>
+  ...poolFunctions.map(([runs, run, excused]) =>
     createJourney(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
   ),
   // The check compares 50 records and reads about five blocks per record. It also plans a read of each source, to find

@@ -8,7 +8,7 @@ import { createJourney, type Journey, type Parts } from './journey.ts'
 
 const url = 'https://partner.example.com/'
 
-async function create({ pool, build }: Parts) {
+async function createWebhook({ pool, build }: Parts) {
   const { id } = await build.token([1])
   return endpoint.createEndpoint(pool, tester, id, url)
 }
@@ -25,7 +25,7 @@ export const webhooks: Journey[] = [
     'a webhook of a token',
     'webhook.create webhook.get webhook.list webhook.change webhook.delete',
     async parts => {
-      const { id, tokenId } = await create(parts)
+      const { id, tokenId } = await createWebhook(parts)
       await endpoint.listEndpoints(parts.pool, tokenId)
       await endpoint.pauseEndpoint(parts.pool, tester, id)
       await endpoint.resumeEndpoint(parts.pool, tester, id)
@@ -39,7 +39,7 @@ export const webhooks: Journey[] = [
     'webhook.hold_lease token.read_many webhook.list_positions webhook.begin_tries webhook.record_outcomes webhook.save_progress webhook.list_deliveries webhook.release_lease',
     async parts => {
       const { pool } = parts
-      const { id, tokenId } = await create(parts)
+      const { id, tokenId } = await createWebhook(parts)
       // This instance takes the lease, so that the service sends nothing.
       await pool`update gateway.webhook_sender set instance = 'this', held_until = now() + interval '1 hour'`
       const active = (await delivery.holdLease(pool, 'this')).find(found => found.id === id)
