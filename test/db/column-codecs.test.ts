@@ -19,7 +19,7 @@ const instant = fc
   .map(([second, fraction]) => `${new Date(second * 1000).toISOString().slice(0, 19)}${fraction}Z`)
 
 /** Generators of values by kind of column, as texts that PostgreSQL accepts. */
-const kinds: Record<ColumnKind, fc.Arbitrary<string>> = {
+const textGenerators: Record<ColumnKind, fc.Arbitrary<string>> = {
   bigint: fc.oneof(fc.integer({ min: -9, max: 9 }), fc.maxSafeInteger()).map(String),
   integer: fc.oneof(fc.integer({ min: -9, max: 9 }), fc.integer()).map(String),
   decimal: fc
@@ -31,7 +31,7 @@ const kinds: Record<ColumnKind, fc.Arbitrary<string>> = {
   date: instant.map(value => value.slice(0, 10)),
   textArray: fc.array(text).map(items => JSON.stringify(items)),
 }
-const selected: Record<ColumnKind, string> = {
+const selectExpressions: Record<ColumnKind, string> = {
   bigint: 'value::bigint',
   integer: 'value::integer',
   decimal: 'value::numeric',
@@ -43,7 +43,7 @@ const selected: Record<ColumnKind, string> = {
 }
 
 /** For each kind of column, returns the JavaScript value of a text. */
-const decoded: Record<ColumnKind, (value: string) => unknown> = {
+const decoders: Record<ColumnKind, (value: string) => unknown> = {
   bigint: Number,
   integer: Number,
   decimal: Number,
@@ -55,7 +55,7 @@ const decoded: Record<ColumnKind, (value: string) => unknown> = {
 }
 
 const codecOf = (kind: ColumnKind) =>
-  createRowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selected[kind], kind) })
+  rowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selectExpressions[kind], kind) })
 
 const leafOf = (name: string): GraphQLLeafType => {
   const type = schema.getType(name.replaceAll(/\W/g, ''))
@@ -63,42 +63,45 @@ const leafOf = (name: string): GraphQLLeafType => {
   return type
 }
 
-describe.each(Object.keys(kinds) as ColumnKind[])('a column of the kind %s', kind => {
+describe.each(Object.keys(textGenerators) as ColumnKind[])('a column of the kind %s', kind => {
   const { writeJson } = columnCodecs[kind]
   const scalar = columnTypes[kind]
 
   test('is decoded to the same value in rows and in other statements, and its JSON equals the JSON of its scalar', async () => {
     const codec = codecOf(kind)
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.option(kinds[kind], { freq: 9 }), { minLength: 1, maxLength: 50 }), async values => {
-        const list = JSON.stringify(values)
-        const found = await pool`
-          select ${pool.unsafe(selected[kind])} as value
+      fc.asyncProperty(
+        fc.array(fc.option(textGenerators[kind], { freq: 9 }), { minLength: 1, maxLength: 50 }),
+        async values => {
+          const list = JSON.stringify(values)
+          const found = await pool`
+          select ${pool.unsafe(selectExpressions[kind])} as value
           from json_array_elements_text(${list}::text::json) with ordinality as item(value, at) order by at`
-        const [rows] = await pool`
+          const [rows] = await pool`
           select string_agg(row, '') from (
             select ${codec.select(pool)} as row
             from json_array_elements_text(${list}::text::json) with ordinality as item(value, at) order by at) page`.raw()
-        const lazy = codec.read(rows?.[0])
-        const expected = values.map(value => (value === null ? null : decoded[kind](value)))
-        expect(lazy.map(row => row.value)).toEqual(expected)
-        expect(found.map(row => row.value)).toEqual(expected)
-        for (const [index, row] of lazy.entries()) {
-          if (!(row instanceof LazyRow)) throw new Error('A row is lazy.')
-          const { bytes, bounds } = row.records
-          const [start, end] = [bounds[row.first]!, bounds[row.first + 1]!]
-          expect(start === -1).toBe(values[index] === null)
-          if (start === -1) continue
-          const target = Buffer.alloc(maxJsonBytes(end - start) + 1)
-          const length = writeJson(target, 1, bytes, start, end) - 1
-          expect(length).toBeLessThanOrEqual(maxJsonBytes(end - start))
-          const leaf = leafOf(scalar)
-          const serialized = (Array.isArray(row.value) ? row.value : [row.value]).map(value => leaf.serialize(value))
-          expect(target.toString('utf8', 1, 1 + length)).toBe(
-            JSON.stringify(scalar.startsWith('[') ? serialized : serialized[0]),
-          )
-        }
-      }),
+          const lazy = codec.read(rows?.[0])
+          const expected = values.map(value => (value === null ? null : decoders[kind](value)))
+          expect(lazy.map(row => row.value)).toEqual(expected)
+          expect(found.map(row => row.value)).toEqual(expected)
+          for (const [index, row] of lazy.entries()) {
+            if (!(row instanceof LazyRow)) throw new Error('A row is lazy.')
+            const { bytes, bounds } = row.records
+            const [start, end] = [bounds[row.first]!, bounds[row.first + 1]!]
+            expect(start === -1).toBe(values[index] === null)
+            if (start === -1) continue
+            const target = Buffer.alloc(maxJsonBytes(end - start) + 1)
+            const length = writeJson(target, 1, bytes, start, end) - 1
+            expect(length).toBeLessThanOrEqual(maxJsonBytes(end - start))
+            const leaf = leafOf(scalar)
+            const serialized = (Array.isArray(row.value) ? row.value : [row.value]).map(value => leaf.serialize(value))
+            expect(target.toString('utf8', 1, 1 + length)).toBe(
+              JSON.stringify(scalar.startsWith('[') ? serialized : serialized[0]),
+            )
+          }
+        },
+      ),
       { numRuns: 25 },
     )
   })

@@ -20,7 +20,7 @@ await platform
 await projected(pool)
 
 /** Makes the pending steps. Then expects records that equal their sources, and figures that equal the records. */
-async function expectFollowed(what?: string): Promise<void> {
+async function expectConsistent(what?: string): Promise<void> {
   await projected(pool)
   expect(await findRecordProblems(pool), what).toEqual([])
   expect((await checkFigures(pool)).differences, what).toEqual([])
@@ -30,9 +30,9 @@ async function expectFollowed(what?: string): Promise<void> {
   expect([...counted], what).toEqual([...withdrawals])
 }
 
-async function change(statements: string): Promise<void> {
+async function changeAndExpect(statements: string): Promise<void> {
   await platform.unsafe(statements).simple()
-  await expectFollowed(statements)
+  await expectConsistent(statements)
 }
 
 /** Returns, by ancestor, the number of vouchers that the rollups count. */
@@ -51,29 +51,29 @@ const readMembers = async () => {
 test('the rollups stay correct when tenants move in the tree', async () => {
   expect(await countInTrees()).toEqual({ 1: 30, 2: 20 })
   expect(await readMembers()).toEqual(['1 1', '1 2', '1 3', '2 2', '2 3'])
-  await change('update tenant set parent_id = 4 where id = 2')
+  await changeAndExpect('update tenant set parent_id = 4 where id = 2')
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
   // A replication session moves a tenant, and changes its vouchers.
-  await change(`
+  await changeAndExpect(`
     set session_replication_role = replica;
     update tenant set parent_id = 1 where id = 3;
     update purchased_voucher set void = true where tenant_id = 3 and id < 10;
     insert into tenant (id, parent_id, name) values (5, 3, 'E');
     reset session_replication_role`)
   expect(await countInTrees()).toEqual({ 1: 20, 3: 10, 4: 10 })
-  await change('delete from tenant where id = 5; update tenant set parent_id = 2 where id = 3')
+  await changeAndExpect('delete from tenant where id = 5; update tenant set parent_id = 2 where id = 3')
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
 })
 
 test('the rollups stay correct when tenants with vouchers are added and deleted', async () => {
-  await change(`
+  await changeAndExpect(`
     insert into tenant (id, parent_id, name) select 10 + n, 1, 'F' from generate_series(1, 50) n;
     insert into purchased_voucher (tenant_id, reference) select id, gen_random_uuid() from tenant where parent_id = 1`)
   expect(await countInTrees()).toMatchObject({ 1: 60 })
   await platform`delete from purchased_voucher where tenant_id > 10`
   await platform`select gateway.request_scan('tenant', 'Most of them leave.')`
   await platform`call gateway.allow_removals('tenant')`
-  await change('delete from tenant where parent_id = 1')
+  await changeAndExpect('delete from tenant where parent_id = 1')
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
 })
 
@@ -83,7 +83,7 @@ test('a tenant with many vouchers gets its own rollup', async () => {
   await projected(pool)
   expect(await readMembers()).toContain('6 6')
   expect(await countInTrees()).toMatchObject({ 6: 20_001 })
-  await change('delete from purchased_voucher where tenant_id = 6')
+  await changeAndExpect('delete from purchased_voucher where tenant_id = 6')
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
   expect(await readMembers()).not.toContain('6 6')
 })
@@ -114,7 +114,7 @@ test('the command verify reports figures and records that differ, and corrects t
   expect([code, JSON.parse(stdout)]).toEqual([0, { asOf: expect.any(String), ...nothing }])
 })
 
-const insertVouchers = `
+const voucherInsert = `
   insert into purchased_voucher (tenant_id, reference, initial_balance, current_balance, purchase_value, currency,
     purchase_timestamp, date_valid_end, product_id, parent_product_id)
   select 1 + n % 3, gen_random_uuid(), 50, 50 - n % 3 * 25, 45.5,
@@ -123,17 +123,17 @@ const insertVouchers = `
          case when n % 6 > 0 then date '2027-01-01' + n % 7 end, nullif(n % 4, 0), nullif(n % 8, 0)
   from generate_series(1, 40) n`
 
-const insertCustomers = `
+const customerInsert = `
   insert into customer (tenant_id, marketing_opted, consented_at)
   select 1 + n % 3, n % 2 = 0, case when n % 4 > 0 then timestamptz '2026-03-01T00:30:00Z' + n * interval '20 minutes' end
   from generate_series(1, 40) n`
 
 /** Deletes all rows, and inserts the rows that the statements in `writes` change. */
 const insertRows = () =>
-  change(`truncate purchased_voucher, customer restart identity; ${insertVouchers}; ${insertCustomers}`)
+  changeAndExpect(`truncate purchased_voucher, customer restart identity; ${voucherInsert}; ${customerInsert}`)
 
 const writes = [
-  insertVouchers,
+  voucherInsert,
   `insert into purchased_voucher (id, tenant_id, reference, current_balance, currency)
    select id, tenant_id, reference, 1, 'EUR' from purchased_voucher where id in (1, 2)
    union all select 900, 2, 'upserted', 3, 'EUR'
@@ -156,7 +156,7 @@ const writes = [
   `delete from purchased_voucher where id in (1, 11, 13);
    insert into purchased_voucher (id, tenant_id, reference) values (1, 4, 'back'), (8, 2, 'late')`,
   'truncate purchased_voucher',
-  insertCustomers,
+  customerInsert,
   `update customer set consented_at = '2026-06-01T12:34:56Z' where id in (4, 9)`,
   'update customer set consented_at = null where id in (2, 3)',
   'update customer set marketing_opted = false where id % 6 = 0',
@@ -174,10 +174,10 @@ const writes = [
 
 test('figures are correct after each way of writing', async () => {
   await insertRows()
-  for (const write of writes) await change(write)
+  for (const write of writes) await changeAndExpect(write)
 })
 
 test('figures are correct when one step contains all ways of writing', async () => {
   await insertRows()
-  await change(writes.join(';'))
+  await changeAndExpect(writes.join(';'))
 })

@@ -4,7 +4,7 @@ import { calledFunctions, noWrites, readServiceSources, readSourcesAndDocs, read
 
 const { platform } = await createDatabase()
 
-const read = `
+const readableNames = `
   administrator audit_entry broken_mapping category check_progress consent_withdrawal customer definition figure_member figure_rollup foreign_right
   identity invitation kind_grain large_transaction list_head made_object mapping migration note open_scan present_object product rate_window
   record_figure rejected removal request_count request_error rule scan session setting signing_key step step_failure subscription sync_state tenant
@@ -12,7 +12,7 @@ const read = `
   webhook_delivery webhook_endpoint webhook_position webhook_sender`
 
 /** Tables and views that only steps use. Steps run with the rights of the owner. */
-const hidden = `
+const hiddenNames = `
   category_fields customer_fields expected_entry key_field misplaced_reader product_fields quiet_step staged_table template tenant_fields variant_fields view_reference
   voucher_fields`
 
@@ -20,9 +20,9 @@ const hidden = `
  * The right to read that the service has on each table and view. Any other right fails the test, except the right to
  * write the columns that its statements write.
  */
-const reads: Record<string, string> = {
-  ...Object.fromEntries(read.match(/\S+/g)!.map(name => [name, 'select'])),
-  ...Object.fromEntries(hidden.match(/\S+/g)!.map(name => [name, ''])),
+const expectedReads: Record<string, string> = {
+  ...Object.fromEntries(readableNames.match(/\S+/g)!.map(name => [name, 'select'])),
+  ...Object.fromEntries(hiddenNames.match(/\S+/g)!.map(name => [name, ''])),
   // A step locks this table, for which the service needs the right `update`.
   step_lock: 'update',
 }
@@ -30,7 +30,7 @@ const reads: Record<string, string> = {
 test('the service may write only the columns that its statements write, and read only the tables that it needs', async () => {
   const written = await readWrites()
   const expected = Object.fromEntries(
-    Object.entries(reads).map(([table, read]) => {
+    Object.entries(expectedReads).map(([table, read]) => {
       const { insert, update, deletes } = written.get(`gateway.${table}`) ?? noWrites()
       const rightOf = (name: string, set: Set<string>) => (set.size > 0 ? [`${name}(${[...set].sort()})`] : [])
       const rights = [...(read ? [read] : []), ...rightOf('insert', insert), ...rightOf('update', update)]

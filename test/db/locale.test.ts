@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 
-const names = ['Ida', 'ida', 'Éclair', 'zeta', 'ILSE', 'Eva', 'Öl', 'oben']
-const inOrder = ['Eva', 'Éclair', 'Ida', 'ida', 'ILSE', 'oben', 'Öl', 'zeta']
+const unorderedNames = ['Ida', 'ida', 'Éclair', 'zeta', 'ILSE', 'Eva', 'Öl', 'oben']
+const orderedNames = ['Eva', 'Éclair', 'Ida', 'ida', 'ILSE', 'oben', 'Öl', 'zeta']
 
 test.each([
   // In Turkish, unlike English, the lower-case letter of I has no dot.
@@ -21,14 +21,14 @@ test.each([
     const sold = { currency, purchase_timestamp: '2026-03-03T12:00:00Z', product_id: 1 }
     await build.voucher(tenantId, { ...sold, initial_balance: 5, current_balance: 5, purchase_value: 5 })
   }
-  for (const [at, title] of names.entries()) {
+  for (const [at, title] of unorderedNames.entries()) {
     await build.tenant({ name: title, parent_id: tenantId })
     await build.product(tenantId, { title })
     await build.voucher(tenantId, { reference: `${title}-IX-${at}`, product_title: `${title}\u0085(ıiß ÖĞ)` })
     await build.customer(tenantId, { full_name: title, email: `${title}@example.com` })
   }
 
-  for (const [at, name] of names.entries()) {
+  for (const [at, name] of unorderedNames.entries()) {
     for (const voucher_reference of [`${name.toUpperCase()}-IX-${at}`, `\u00a0${name.toLowerCase()}-ix-${at}\ufeff`]) {
       const { status, body } = await client.resolve(secret, tenantId, { voucher_reference })
       expect([status, body.data?.voucher.reference], voucher_reference).toEqual([200, `${name}-IX-${at}`])
@@ -48,7 +48,7 @@ test.each([
        )} } }`,
   )
   for (const list of ['children', 'catalogVouchers', 'marketingSignups'])
-    expect(tenant[list].nodes, list).toEqual(inOrder.map(name => ({ name })))
+    expect(tenant[list].nodes, list).toEqual(orderedNames.map(name => ({ name })))
   const { totals, periods, outstanding, topProducts } = tenant.figures
   for (const list of [totals, periods[0].sales, outstanding, topProducts]) {
     expect(list.map(({ currency }: { currency: string | null }) => currency).filter(Boolean)).toEqual(currencies)

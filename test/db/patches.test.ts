@@ -5,14 +5,14 @@ import { createDatabase } from '../support/database.ts'
 
 const { address, platform } = await createDatabase()
 
-const open = (max: number) => connect(address, { max, statementTimeoutMs: 5_000 })
+const openPool = (max: number) => connect(address, { max, statementTimeoutMs: 5_000 })
 
 // 05-count-rows-from-zero; the second case also needs 04-forget-failed-statement.
 test.each([
   ['fails', '1 / (5000 - i)'],
   ['ends its connection', `case i when 5000 then pg_terminate_backend(pg_backend_pid()) end, repeat('-', 100)`],
 ])('the statement after one that %s in the middle of its rows returns its own rows', async (_, selected) => {
-  const pool = open(1)
+  const pool = openPool(1)
   await expect(pool.unsafe(`select ${selected} from generate_series(1, 10000) i`)).rejects.toThrow()
   expect(await pool`select i from generate_series(1, 2) i`).toEqual([{ i: 1 }, { i: 2 }])
 })
@@ -21,7 +21,7 @@ test.each([
 test('a statement that is prepared again keeps its parameters', async () => {
   await platform`create table planned (id integer, flag boolean)`
   await platform`insert into planned values (1, true), (2, false)`
-  const pool = open(1)
+  const pool = openPool(1)
   const planned = (flag: boolean) => pool`select * from planned where flag = ${flag}`
   expect(await planned(true)).toEqual([{ id: 1, flag: true }])
   await platform`alter table planned add column note text`
@@ -35,7 +35,7 @@ test('a statement that is prepared again keeps its parameters', async () => {
 
 // 09-stop-after-unsendable.
 test('a statement that cannot be sent fails, and other statements on its connection succeed', async () => {
-  const pool = open(1)
+  const pool = openPool(1)
   const unsendable = () => pool`select ${undefined as never}`
   // The statement is sent on a new connection, then behind another statement, and then on an idle connection.
   await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
@@ -48,10 +48,10 @@ test('a statement that cannot be sent fails, and other statements on its connect
 
 // 01-run-onexecute.
 test('a transaction keeps its connection, and no statement is queued while a connection is free', async () => {
-  const pool = open(2)
+  const pool = openPool(2)
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
   const order: string[] = []
-  const blocker = open(1)
+  const blocker = openPool(1)
   await blocker`select pg_advisory_lock(77)`
   const asleep = pool`select pg_advisory_xact_lock(77)`.then(() => order.push('asleep'))
   await pool.begin(async transaction => {
@@ -68,7 +68,7 @@ test('a transaction keeps its connection, and no statement is queued while a con
 
 // 06-resume-after-copy.
 test('a connection works again after a copy has filled its buffer', async () => {
-  const pool = open(1)
+  const pool = openPool(1)
   for (const rows of [1, 500, 5_000, 50_000]) {
     const copied =
       await pool`copy (select repeat('x', 100) from generate_series(1, ${pool.unsafe(String(rows))})) to stdout`.readable()
@@ -85,7 +85,7 @@ test('a connection works again after a copy has filled its buffer', async () => 
 
 // 10-shorten-queue.
 test('the list of free connections stays short after many statements', async () => {
-  const pool = open(2)
+  const pool = openPool(2)
   // Both connections are open now, and at least one of them is always free.
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
   const { indexOf } = Array.prototype

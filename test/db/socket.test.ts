@@ -19,7 +19,7 @@ import { listen } from '../support/free-port.ts'
 const { address } = await createDatabase()
 
 /** Connects a client of the proxy to the database. When one side closes, the other side closes too. */
-function pass(client: Socket): Socket {
+function connectToServer(client: Socket): Socket {
   const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
   client.pipe(server).pipe(client)
   server.on('close', () => client.destroy()).on('error', () => {})
@@ -58,7 +58,7 @@ test.each([
   ['before the first row', 1],
   ['in the middle of the rows', 100],
 ])('a statement fails when the server stops answering %s, and the pool recovers with the server', async (_, row) => {
-  const { pool, accepted, servers } = await openBehind(pass, { answerTimeoutMs: 2_000 })
+  const { pool, accepted, servers } = await openBehind(connectToServer, { answerTimeoutMs: 2_000 })
   await pool`select 1`
   const asked =
     pool`select repeat('-', 1000), pg_sleep(case i when ${row} then 3 end) from generate_series(1, 1000) i`.execute()
@@ -73,7 +73,7 @@ test.each([
   ['a connection without a statement may be silent for longer', 'disable'],
   ['one without TLS may be idle for longer than the TLS offer may take', 'prefer'],
 ])('%s', async (_, sslmode) => {
-  const { pool, accepted, servers } = await openBehind(pass, { sslmode, answerTimeoutMs: 1_000 })
+  const { pool, accepted, servers } = await openBehind(connectToServer, { sslmode, answerTimeoutMs: 1_000 })
   const [before] = await pool`select pg_backend_pid() as pid`
   await pause(2_500)
   expect(await pool`select pg_backend_pid() as pid`).toEqual([before])
@@ -84,7 +84,7 @@ test.each([
 })
 
 test('rows that arrive do not extend the time limit of an answer', async () => {
-  const { pool } = await openBehind(pass, { answerTimeoutMs: 2_000 })
+  const { pool } = await openBehind(connectToServer, { answerTimeoutMs: 2_000 })
   await pool`select 1`
   // The server sends a row every 0.1 s, because each row is larger than its buffer.
   const slow = pool`select repeat('-', 9000), pg_sleep(0.1) from generate_series(1, 100)`
@@ -92,7 +92,7 @@ test('rows that arrive do not extend the time limit of an answer', async () => {
 })
 
 test('when all connections stop answering, one statement times out and the pool then replaces all connections', async () => {
-  const { pool, accepted, servers } = await openBehind(pass, { max: 4, answerTimeoutMs: 2_000 })
+  const { pool, accepted, servers } = await openBehind(connectToServer, { max: 4, answerTimeoutMs: 2_000 })
   await Promise.all(Array.from({ length: 4 }, () => pool`select pg_sleep(0.1)`))
   expect(accepted()).toBe(4)
   // The time limit starts at the next periodic check, so this pause must not count.
@@ -138,7 +138,7 @@ test('a statement that is sent while its connection closes fails, and the next s
   const clients: Socket[] = []
   const { pool, accepted } = await openBehind(client => {
     clients.push(client)
-    return pass(client)
+    return connectToServer(client)
   })
   // The number of turns varies, so that the socket closes before, while and after the statement is buffered.
   for (let turns = 0; turns < 6; turns++) {
@@ -152,7 +152,7 @@ test('a statement that is sent while its connection closes fails, and the next s
 })
 
 /** Returns the bytes of an ErrorResponse of PostgreSQL. */
-function errorResponse(severity: string, code: string): Buffer {
+function createErrorResponse(severity: string, code: string): Buffer {
   const fields = Buffer.from(`S${severity}\0C${code}\0MAn error\0\0`)
   return Buffer.concat([Buffer.from([0x45, 0, 0, 0, 4 + fields.length]), fields])
 }
@@ -160,8 +160,8 @@ function errorResponse(severity: string, code: string): Buffer {
 // 04-forget-failed-statement.
 test('when the connection that replaces a lost one is refused, only its own statement fails', async () => {
   const { pool } = await openBehind((client, number) => {
-    if (number !== 2) return pass(client)
-    client.once('data', () => client.end(errorResponse('FATAL', '57P03')))
+    if (number !== 2) return connectToServer(client)
+    client.once('data', () => client.end(createErrorResponse('FATAL', '57P03')))
   })
   await expect(pool`select pg_terminate_backend(pg_backend_pid())`).rejects.toThrow()
   await expect(pool`select 1`).rejects.toMatchObject({ code: '57P03' })
@@ -173,7 +173,7 @@ test('a statement that fails between the descriptions of its parameters and colu
   let described = 0
   let isFailed = false
   const { pool } = await openBehind(client => {
-    const server = pass(client)
+    const server = connectToServer(client)
     server.unpipe().resume()
     server.on('data', (bytes: Buffer) => {
       // These bytes are ParseComplete, and ParameterDescription with one parameter.
@@ -183,7 +183,7 @@ test('a statement that fails between the descriptions of its parameters and colu
         client.write(bytes.subarray(-6))
         isFailed = false
       } else if (isDescription && ++described === 1) {
-        client.write(Buffer.concat([bytes.subarray(0, 16), errorResponse('ERROR', '55P03')]))
+        client.write(Buffer.concat([bytes.subarray(0, 16), createErrorResponse('ERROR', '55P03')]))
         isFailed = true
       } else client.write(bytes)
     })
@@ -199,7 +199,7 @@ test('a statement that fails between the descriptions of its parameters and colu
 const pem = readFileSync(join(import.meta.dirname, '../support/localhost.pem'))
 
 /** Accepts the SSLRequest of a client, and passes the decrypted connection to `serve`. */
-function acceptTls(serve: (client: Socket) => void) {
+function createTlsAcceptor(serve: (client: Socket) => void) {
   return (client: Socket) => {
     client.once('data', () => {
       client.write('S')
@@ -212,8 +212,8 @@ function acceptTls(serve: (client: Socket) => void) {
 
 test('sslmode decides about TLS, and the time limit of an answer also works with TLS', async () => {
   let server: Socket | undefined
-  const serve = acceptTls(client => {
-    server = pass(client)
+  const serve = createTlsAcceptor(client => {
+    server = connectToServer(client)
   })
   const { pool, accepted } = await openBehind(serve, { sslmode: 'require', answerTimeoutMs: 2_000 })
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
@@ -242,7 +242,7 @@ test('parameters of libpq and of hosting providers are used or ignored, and envi
     channel_binding=prefer gssencmode=prefer keepalives=1 connect_timeout=9 uselibpqcompat=true schema=public supa=x
     sslnegotiation=postgres target_session_attrs=read-write connection_limit=1 client_encoding=UTF8 dbname=${address.database}`
   const used = 'pgbouncer=true application_name=shop options=-c%20lock_timeout%3D77'
-  const { pool } = await openBehind(pass, { sslmode: `${ignored} ${used}`.replaceAll(/\s+/g, '&') })
+  const { pool } = await openBehind(connectToServer, { sslmode: `${ignored} ${used}`.replaceAll(/\s+/g, '&') })
   const [session] = await pool`
     select current_setting('application_name') as name, current_setting('lock_timeout') as lock,
       (select count(*) from pg_prepared_statements) as prepared`
@@ -250,7 +250,7 @@ test('parameters of libpq and of hosting providers are used or ignored, and envi
 
   vi.stubEnv('PGAPPNAME', 'other')
   onTestFinished(() => void vi.unstubAllEnvs())
-  const { pool: plain } = await openBehind(pass)
+  const { pool: plain } = await openBehind(connectToServer)
   expect(await plain`select current_setting('application_name') as name`).toEqual([{ name: 'other' }])
 })
 
@@ -261,7 +261,7 @@ test.runIf(hasIpv6)('the pool connects with an IPv6 address and a password file'
   writeFileSync(file, `# comment\n\\:\\:1:1:x:y:no\n*:*:${address.database}:${address.user}:s3:cret\n`)
   const url = `postgres://${address.user}@[::1]:65432/${address.database}?passfile=${file}`
   expect(readDatabaseUrl(url)).toMatchObject({ host: '::1', port: 65432, password: 's3' })
-  const { pool } = await openBehind(pass, {}, '::1')
+  const { pool } = await openBehind(connectToServer, {}, '::1')
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
 })
 
@@ -269,7 +269,7 @@ test('a server without TLS is used with sslmode=prefer, and refused with sslmode
   const refuse = (client: Socket) =>
     client.once('data', () => {
       client.write('N')
-      pass(client)
+      connectToServer(client)
     })
   const { pool } = await openBehind(refuse, { sslmode: 'prefer' })
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])

@@ -14,14 +14,14 @@ await platform`create table free (id bigint)`
 await platform`create sequence runs`
 const watcher = connect(address, { max: 1, statementTimeoutMs: 10_000 })
 
-const open = (max = 10, waitTimeoutMs = 4_500) => {
+const openPool = (max = 10, waitTimeoutMs = 4_500) => {
   const pool = connect(address, { max, statementTimeoutMs: 20_000, waitTimeoutMs })
   onTestFinished(() => pool.end({ timeout: 1 }))
   return pool
 }
 
 /** Locks the table. @returns a function that unlocks it */
-async function lock(): Promise<() => Promise<void>> {
+async function lockTable(): Promise<() => Promise<void>> {
   const holder = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await holder.unsafe('begin; lock table locked').simple()
   const unlock = () => holder.end()
@@ -29,45 +29,45 @@ async function lock(): Promise<() => Promise<void>> {
   return unlock
 }
 
-const blocked = (sql: Sql) => sql`select /* locked.read */ count(*)::integer as count from locked`
-const counted = (sql: Sql) => sql`select /* locked.run */ nextval('runs') from (select count(*) from locked) as one`
-const free = (sql: Sql) => sql`select /* free.read */ count(*)::integer as count from free`
-const outcomes = (statements: PromiseLike<unknown>[]) => Promise.allSettled(statements)
-const times = <Result>(count: number, work: () => Result) => Array.from({ length: count }, work)
+const readLockedTable = (sql: Sql) => sql`select /* locked.read */ count(*)::integer as count from locked`
+const countRun = (sql: Sql) => sql`select /* locked.run */ nextval('runs') from (select count(*) from locked) as one`
+const readFreeTable = (sql: Sql) => sql`select /* free.read */ count(*)::integer as count from free`
+const settle = (statements: PromiseLike<unknown>[]) => Promise.allSettled(statements)
+const repeat = <Result>(count: number, work: () => Result) => Array.from({ length: count }, work)
 
 /**
  * Runs `work` while 30 statements wait for the locked table. The statements must succeed after the table is unlocked.
  */
 async function whileBlocked(sql: Sql, work: () => Promise<unknown>): Promise<void> {
-  const unlock = await lock()
-  const settled = outcomes(times(30, () => blocked(sql)))
+  const unlock = await lockTable()
+  const settled = settle(repeat(30, () => readLockedTable(sql)))
   await untilLockWaits(watcher)
   await work()
   await unlock()
   for (const { status } of await settled) expect(status).toBe('fulfilled')
 }
 
-const runs = async () => (await watcher`select last_value * is_called::integer as last from runs`)[0]?.last
+const readRunCount = async () => (await watcher`select last_value * is_called::integer as last from runs`)[0]?.last
 
 test.each([
   2, 3, 10,
 ])('statements that wait for a locked table leave some of %i connections to other statements', async max => {
-  const pool = open(max)
+  const pool = openPool(max)
   // Opens all connections first, because a statement on a new connection would count as slow.
-  await Promise.all(times(max, () => pool.unsafe('select pg_sleep(0.2)')))
+  await Promise.all(repeat(max, () => pool.unsafe('select pg_sleep(0.2)')))
   await whileBlocked(pool, async () => {
-    for (let round = 0; round < 20; round++) await Promise.all(times(10, () => free(pool)))
+    for (let round = 0; round < 20; round++) await Promise.all(repeat(10, () => readFreeTable(pool)))
   })
 })
 
 test('statements of one noun use at most half of the connections, and other statements use the rest', async () => {
-  const pool = open(10)
-  const unlock = await lock()
-  const settled = outcomes(times(30, () => blocked(pool)))
+  const pool = openPool(10)
+  const unlock = await lockTable()
+  const settled = settle(repeat(30, () => readLockedTable(pool)))
   await untilLockWaits(watcher, 5)
-  const others = outcomes(times(30, () => pool`select /* other.read */ count(*) from locked`))
+  const others = settle(repeat(30, () => pool`select /* other.read */ count(*) from locked`))
   await untilLockWaits(watcher, 8)
-  await free(pool)
+  await readFreeTable(pool)
   const waiting = await watcher`
     select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   expect(waiting).toHaveLength(8)
@@ -76,20 +76,22 @@ test('statements of one noun use at most half of the connections, and other stat
 })
 
 test('expensive statements have separate connections, and each caller leaves one of these connections to other callers', async () => {
-  const pool = open(1)
+  const pool = openPool(1)
   const [one, two] = [pool.expensive(() => true, 1), pool.expensive(() => true, 2)]
-  await whileBlocked(one, () => Promise.all([...times(10, () => free(two)), ...times(10, () => free(pool))]))
+  await whileBlocked(one, () =>
+    Promise.all([...repeat(10, () => readFreeTable(two)), ...repeat(10, () => readFreeTable(pool))]),
+  )
 })
 
 test('callers take turns, whatever the number of their statements', async () => {
-  const pool = open(1)
-  await lock()
+  const pool = openPool(1)
+  await lockTable()
   // This statement takes one of the two expensive connections, so one is left.
-  const held = outcomes([blocked(pool.expensive(() => true, 1))])
+  const held = settle([readLockedTable(pool.expensive(() => true, 1))])
   await untilLockWaits(watcher)
   const ended: number[] = []
   const run = (caller: number, count: number) =>
-    times(count, () => free(pool.expensive(() => true, caller)).then(() => ended.push(caller)))
+    repeat(count, () => readFreeTable(pool.expensive(() => true, caller)).then(() => ended.push(caller)))
   await Promise.all([...run(2, 5), ...run(3, 1), ...run(4, 2)])
   expect(ended).toEqual([2, 2, 3, 4, 2, 4, 2, 2])
   await pool.end({ timeout: 0 })
@@ -97,51 +99,51 @@ test('callers take turns, whatever the number of their statements', async () => 
 })
 
 test('a statement that has waited too long fails as in an outage, and is never sent', async () => {
-  const pool = open(2, 300)
-  const unlock = await lock()
-  const before = await runs()
-  const statements = times(10, () => counted(pool))
+  const pool = openPool(2, 300)
+  const unlock = await lockTable()
+  const before = await readRunCount()
+  const statements = repeat(10, () => countRun(pool))
   const late = await Promise.race(statements.map(statement => statement.catch((error: unknown) => error)))
   expect(isOutage(late)).toBe(true)
   expect(late).toMatchObject({ code: 'STATEMENT_NOT_SENT', query: '/* locked.run */' })
   await unlock()
-  const sent = (await outcomes(statements)).filter(({ status }) => status === 'fulfilled').length
+  const sent = (await settle(statements)).filter(({ status }) => status === 'fulfilled').length
   expect(sent).toBeLessThan(3)
-  expect(await runs()).toBe(before + sent)
+  expect(await readRunCount()).toBe(before + sent)
 })
 
 test('a statement is not sent when its caller has disconnected, even when a connection is free', async () => {
-  const pool = open(2)
-  const unlock = await lock()
-  const before = await runs()
-  const held = outcomes(times(2, () => blocked(pool)))
+  const pool = openPool(2)
+  const unlock = await lockTable()
+  const before = await readRunCount()
+  const held = settle(repeat(2, () => readLockedTable(pool)))
   await untilLockWaits(watcher, 1)
   let isWanted = true
-  const abandoned = outcomes(times(5, () => counted(pool.whileWanted(() => isWanted))))
-  const wanted = counted(pool).execute()
+  const abandoned = settle(repeat(5, () => countRun(pool.whileWanted(() => isWanted))))
+  const wanted = countRun(pool).execute()
   isWanted = false
   for (const outcome of await abandoned) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'STATEMENT_NOT_SENT' } })
   }
   await unlock()
   await Promise.all([held, wanted])
-  expect(await outcomes([counted(pool.whileWanted(() => isWanted))])).toMatchObject([{ status: 'rejected' }])
-  expect(await runs()).toBe(before + 1)
+  expect(await settle([countRun(pool.whileWanted(() => isWanted))])).toMatchObject([{ status: 'rejected' }])
+  expect(await readRunCount()).toBe(before + 1)
 })
 
 test('the process limits the number of waiting statements, and a pool that ends rejects all of them', async () => {
-  const pool = open(1)
-  await lock()
-  const settled = times(300, () => blocked(pool).catch((error: unknown) => error))
+  const pool = openPool(1)
+  await lockTable()
+  const settled = repeat(300, () => readLockedTable(pool).catch((error: unknown) => error))
   const refused = await Promise.all(settled.slice(-99))
   await pool.end({ timeout: 0 })
   for (const error of [...refused, ...(await Promise.all(settled))]) expect(error).toSatisfy(isOutage)
 })
 
 test('a statement frees its place when it fails, when it cannot be sent, and when several templates build it', async () => {
-  const pool = open(2)
+  const pool = openPool(2)
   for (let round = 0; round < 20; round++) {
-    const settled = await outcomes([
+    const settled = await settle([
       pool`select /* same.name */ 1 / ${0}::integer`,
       pool`select /* same.name */ ${undefined as unknown as string}::text`,
       pool`select ${pool.unsafe('/* fragment.name */')} ${round}::integer as round`.raw(),
@@ -182,7 +184,7 @@ test('when one item makes a statement fail, the other items still get their resu
 })
 
 test('a caller that disconnects does not cancel a statement that it shares with other callers', async () => {
-  const queued = open(2, 1_000)
+  const queued = openPool(2, 1_000)
   const { readOne } = createRead()
   const gone = queued.whileWanted(() => false)
   const [left, stays] = await Promise.allSettled([readOne(queued, gone, 1), readOne(queued, queued, 2)])
@@ -192,7 +194,7 @@ test('a caller that disconnects does not cancel a statement that it shares with 
 
 test('pools share no statement', async () => {
   const { statements, readOne } = createRead()
-  const other = open()
+  const other = openPool()
   await Promise.all([readOne(pool, pool, 1), readOne(other, other, 2)])
   expect(statements).toEqual([[1], [2]])
 })

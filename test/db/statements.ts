@@ -11,7 +11,9 @@ interface Writes {
 export const noWrites = (): Writes => ({ insert: new Set(), update: new Set(), deletes: false })
 
 /** Columns whose names are a parameter of the function with the statement, by table. */
-const named: Record<string, readonly string[]> = { 'gateway.audit_entry': ['administrator_id', 'token_id'] }
+const namesFromParameters: Record<string, readonly string[]> = {
+  'gateway.audit_entry': ['administrator_id', 'token_id'],
+}
 
 /** Reads the source code of the service. @returns the writes by qualified table name, such as `gateway.token` */
 export async function readWrites(): Promise<Map<string, Writes>> {
@@ -20,7 +22,7 @@ export async function readWrites(): Promise<Map<string, Writes>> {
   for (const text of await readSources(
     /^src\/(db\/migration\/(migrate|migrations|upgrade-statements|definitions)|reason-list|staging\/)/,
   ))
-    collect(text, writes)
+    collectWrites(text, writes)
   return writes
 }
 
@@ -51,12 +53,12 @@ export const readSourcesAndDocs = async () => {
 export const calledFunctions = (text: string): string[] =>
   [...text.matchAll(/gateway\.(\w+)\(/g)].map(([, name = '']) => name)
 
-const verb = /\b(?:insert into|update|delete from) (gateway\.\w+)|\bdo update set /g
+const writeVerbs = /\b(?:insert into|update|delete from) (gateway\.\w+)|\bdo update set /g
 
-function collect(source: string, writes: Map<string, Writes>): void {
-  const text = withoutValues(source.replaceAll(/\/\*.*?\*\/ /g, '')).replaceAll(/\s+/g, ' ')
+function collectWrites(source: string, writes: Map<string, Writes>): void {
+  const text = replaceValues(source.replaceAll(/\/\*.*?\*\/ /g, '')).replaceAll(/\s+/g, ' ')
   let inserted = ''
-  for (const { 0: found, 1: table = inserted, index } of text.matchAll(verb)) {
+  for (const { 0: found, 1: table = inserted, index } of text.matchAll(writeVerbs)) {
     const rest = text.slice(index + found.length)
     const of = writes.get(table) ?? noWrites()
     writes.set(table, of)
@@ -78,9 +80,9 @@ function collect(source: string, writes: Map<string, Writes>): void {
  * Replaces each placeholder of a template by a question mark. A template inside a placeholder stays, because it is SQL
  * too.
  */
-function withoutValues(text: string): string {
+function replaceValues(text: string): string {
   const plain = text.replaceAll(/\$?\{([^{}]*)\}/g, (_, inner) => (inner.includes('`') ? `(${inner})` : '?'))
-  return plain === text ? text : withoutValues(plain)
+  return plain === text ? text : replaceValues(plain)
 }
 
 /** Returns the assignments at the start of a text, up to the end of the `set` clause. */
@@ -98,7 +100,7 @@ function assignmentsOf(text: string): string[] {
 
 const namesIn = (table: string, parts: readonly string[]): string[] =>
   parts.flatMap(part => {
-    if (part.trim() === '?') return named[table] ?? [part]
+    if (part.trim() === '?') return namesFromParameters[table] ?? [part]
     const [, name] = /^\s*(\w+)\s*(?:=|$)/.exec(part) ?? []
     if (name === undefined) throw new Error(`A statement writes "${part}" of ${table}, which has no name.`)
     return [name]

@@ -10,20 +10,20 @@ import { projected } from '../support/projected.ts'
 
 const tables = ['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer']
 const { platform: pool } = await createDatabase()
-const { platform: other } = await createDatabase()
+const { platform: otherDatabase } = await createDatabase()
 
-async function clear(sql: Pool): Promise<void> {
+async function clearTables(sql: Pool): Promise<void> {
   await sql`truncate ${sql(tables)} cascade`
   await sql`truncate gateway.consent_withdrawal`
 }
 
 async function load(sql: Pool, scale = 1) {
-  await clear(sql)
+  await clearTables(sql)
   return loadDemo(sql, { scale })
 }
 
 /** Returns a checksum per table, and the day of the data. */
-async function fingerprint(sql: Pool): Promise<Record<string, string>> {
+async function readChecksums(sql: Pool): Promise<Record<string, string>> {
   const [day] = await sql<{ day: string }[]>`select (now() at time zone 'UTC')::date::text as day`
   const sums: Record<string, string> = { day: day!.day }
   for (const table of tables) {
@@ -34,7 +34,7 @@ async function fingerprint(sql: Pool): Promise<Record<string, string>> {
   return sums
 }
 
-async function tally(table: string, conditions: Record<string, string>): Promise<Record<string, number>> {
+async function countMatches(table: string, conditions: Record<string, string>): Promise<Record<string, number>> {
   const columns = Object.entries(conditions).map(
     ([name, condition]) => `count(*) filter (where ${condition}) as ${name}`,
   )
@@ -44,17 +44,17 @@ async function tally(table: string, conditions: Record<string, string>): Promise
 
 /** Expects at least one record per condition. */
 const expectSome = async (table: string, conditions: Record<string, string>) =>
-  expect(Object.entries(await tally(table, conditions)).filter(([, count]) => count === 0)).toEqual([])
+  expect(Object.entries(await countMatches(table, conditions)).filter(([, count]) => count === 0)).toEqual([])
 
 // The data depend on the day: if midnight passes during the test, the retry runs within one day.
 it('the demo data are the same for the same day and scale', { retry: 1 }, async () => {
   await load(pool)
-  await load(other)
-  expect(await fingerprint(other)).toEqual(await fingerprint(pool))
+  await load(otherDatabase)
+  expect(await readChecksums(otherDatabase)).toEqual(await readChecksums(pool))
 })
 
 it('returns the numbers of records and reports progress', async () => {
-  await clear(pool)
+  await clearTables(pool)
   expect(await isEmpty(pool)).toBe(true)
   const reported: [number, number][] = []
   const counts = await loadDemo(pool, { scale: 2, onProgress: (done, total) => reported.push([done, total]) })
@@ -62,7 +62,7 @@ it('returns the numbers of records and reports progress', async () => {
   const total = counts.tenants + counts.products + counts.vouchers + counts.customers
   expect(counts).toMatchObject({ products: 300, vouchers: 8_000, customers: 1_600 })
   expect(reported.at(-1)).toEqual([total, total])
-  expect(await tally('purchased_voucher', { vouchers: 'true' })).toEqual({ vouchers: counts.vouchers })
+  expect(await countMatches('purchased_voucher', { vouchers: 'true' })).toEqual({ vouchers: counts.vouchers })
   await load(pool)
 })
 
@@ -95,7 +95,9 @@ it('has tenants and products of every type, and vouchers and customers in every 
     without_email: 'email is null',
   })
   // No real person has one of the e-mail addresses.
-  const { reachable } = await tally('customer', { reachable: "email !~ '^[a-z.0-9-]+@example[.](com|org|net)$'" })
+  const { reachable } = await countMatches('customer', {
+    reachable: "email !~ '^[a-z.0-9-]+@example[.](com|org|net)$'",
+  })
   expect(reachable).toBe(0)
 })
 
@@ -145,16 +147,16 @@ it('with --live the demo sells more vouchers, each redeemable and with a new ref
 })
 
 it('advances the sequences beyond the loaded ids', async () => {
-  const [row] = await other<{ id: number; highest: number }[]>`
+  const [row] = await otherDatabase<{ id: number; highest: number }[]>`
     insert into purchased_voucher (tenant_id, reference) values (1, 'after the demo')
     returning id, (select max(id) from purchased_voucher) as highest`
   expect(row!.id).toBe(row!.highest + 1)
 })
 
 it('rejects a database that contains data', async () => {
-  const before = await fingerprint(pool)
+  const before = await readChecksums(pool)
   await expect(loadDemo(pool, { scale: 1 })).rejects.toThrow('Demo data needs an empty database')
-  expect(await fingerprint(pool)).toEqual(before)
+  expect(await readChecksums(pool)).toEqual(before)
 })
 
 it.each([
@@ -162,11 +164,11 @@ it.each([
   ['before the last row', 'add constraint demo_check check (id <> 5)', 'drop constraint demo_check'],
 ])('loads nothing when the database reports an error %s', async (when, change, repair) => {
   const table = when === 'before the last row' ? 'purchased_voucher' : 'customer'
-  await clear(other)
-  await other.unsafe(`alter table ${table} ${change}`)
-  await expect(loadDemo(other, { scale: 1 })).rejects.toThrow(/"postcode"|"demo_check"/)
-  for (const table of tables) expect(await other`select from ${other(table)} limit 1`).toHaveLength(0)
+  await clearTables(otherDatabase)
+  await otherDatabase.unsafe(`alter table ${table} ${change}`)
+  await expect(loadDemo(otherDatabase, { scale: 1 })).rejects.toThrow(/"postcode"|"demo_check"/)
+  for (const table of tables) expect(await otherDatabase`select from ${otherDatabase(table)} limit 1`).toHaveLength(0)
 
-  await other.unsafe(`alter table ${table} ${repair}`)
-  await expect(load(other)).resolves.toMatchObject({ customers: 800 })
+  await otherDatabase.unsafe(`alter table ${table} ${repair}`)
+  await expect(load(otherDatabase)).resolves.toMatchObject({ customers: 800 })
 })
