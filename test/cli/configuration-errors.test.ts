@@ -14,7 +14,7 @@ const { url } = await createDatabase()
 const { host: socketDirectory, port: databasePort, user } = inject('server')
 
 /** Returns the error message of a failed command, which must be one line. */
-function reasonOf(outcome: Outcome): string {
+function readReason(outcome: Outcome): string {
   const refusal = refusalOf(outcome)
   expect(refusal.trim().split('\n')).toHaveLength(1)
   return refusal
@@ -22,7 +22,7 @@ function reasonOf(outcome: Outcome): string {
 
 describe('an address on which the service cannot listen', () => {
   const start = async (environment: NodeJS.ProcessEnv) =>
-    reasonOf(await run(['serve'], { DATABASE_URL: url, LOG_LEVEL: 'silent', ...environment }))
+    readReason(await run(['serve'], { DATABASE_URL: url, LOG_LEVEL: 'silent', ...environment }))
 
   test.each(['127.0.0.1', '0.0.0.0'])('when the port is in use on %s, the error names PORT', async host => {
     const port = await listen(createServer())
@@ -78,7 +78,7 @@ describe('a database that cannot be used', () => {
   ])('%s: the error names DATABASE_URL without its password', async (_, login, database, cause, named) => {
     for (const command of database === '127.0.0.1:1/shop' ? ['serve', 'migrate', 'token list'] : ['serve']) {
       const DATABASE_URL = `postgres://${login}:s3cret@${database}`
-      const reason = reasonOf(await run(command.split(' '), { DATABASE_URL }))
+      const reason = readReason(await run(command.split(' '), { DATABASE_URL }))
       expect(reason).toMatch(/^DATABASE_\w+: The database that DATABASE_URL names/)
       expect(reason).toMatch(cause)
       expect(reason).toContain(named)
@@ -88,7 +88,9 @@ describe('a database that cannot be used', () => {
 
   test('when the server does not answer, the error says so', async () => {
     const environment = { DATABASE_URL: `postgres://ann@127.0.0.1:${await listen(createServer())}/shop` }
-    expect(reasonOf(await run(['migrate'], environment))).toContain('cannot be used: the server does not answer. Start')
+    expect(readReason(await run(['migrate'], environment))).toContain(
+      'cannot be used: the server does not answer. Start',
+    )
   })
 })
 
@@ -105,7 +107,7 @@ describe.runIf(process.platform === 'linux')('the limits of the process', () => 
     ['true', { NODE_OPTIONS: '--max-old-space-size=48' }, heap],
   ])('with %s and %j the service does not start', async (shell, variables, sentence) => {
     const outcome = await run(['serve'], { ...environment, ...variables }, { shell: `${shell}; exec "$@"` })
-    expect(reasonOf(outcome)).toMatch(sentence)
+    expect(readReason(outcome)).toMatch(sentence)
   })
 
   test('with more idle connections than the process may open, the service is ready and logs a warning', async () => {
@@ -127,7 +129,7 @@ test('when the data directory is a file or below a file, the error names DATA_DI
   writeFileSync(file, '')
   for (const DATA_DIR of [file, join(file, 'below')]) {
     for (const command of [['serve'], ['admin', 'list']]) {
-      const reason = reasonOf(await run(command, { DATA_DIR }))
+      const reason = readReason(await run(command, { DATA_DIR }))
       expect(reason).toContain(`DATA_DIR=${DATA_DIR} cannot be used`)
       expect(reason).toContain('Set DATA_DIR to a directory that this user can write to')
     }

@@ -38,7 +38,7 @@ const publicUrl = { PUBLIC_URL: 'https://gateway.example.com' }
  * @returns the exit code, the checks, and the reasons in their order. Two reasons are left out: the superuser of most
  *   tests, and late steps, because no service makes steps here and a slow machine delays the command
  */
-async function doctor(environment: NodeJS.ProcessEnv, ...options: string[]) {
+async function runDoctor(environment: NodeJS.ProcessEnv, ...options: string[]) {
   if (!environment.DATABASE_REPLICA_URLS) await makeOneStep(environment.DATABASE_URL)
   const { code, stdout, stderr } = await run(['doctor', '--json', ...options], { ...publicUrl, ...environment })
   expect(stderr).toBe('')
@@ -62,7 +62,7 @@ async function makeOneStep(url = ''): Promise<void> {
 }
 
 /** Creates the schema and the first records on a server. @returns a connection pool of the owner */
-async function migrated(server: Awaited<ReturnType<typeof startServer>>) {
+async function createMigratedPool(server: Awaited<ReturnType<typeof startServer>>) {
   afterFile(() => server.stop())
   const owner = connect(server, { max: 1, statementTimeoutMs: 60_000 })
   onTestFinished(() => owner.end({ timeout: 1 }))
@@ -72,13 +72,13 @@ async function migrated(server: Awaited<ReturnType<typeof startServer>>) {
 }
 
 /** Returns the SQL statements at the end of actions. */
-const statementsIn = (actions: string[]) =>
+const findStatements = (actions: string[]) =>
   actions.flatMap(
     action => /: ((?:alter|call|drop|grant|reindex|revoke|rollback|select|vacuum) .*;)$/.exec(action)?.[1] ?? [],
   )
 
 /** The database of all tests that change only logins. */
-const shared = await createDatabase()
+const sharedDatabase = await createDatabase()
 
 /**
  * Statements that cause a fault, each with the codes of its reasons. A statement in the action of each reason repairs
@@ -121,7 +121,7 @@ describe.each([
 ])('on PostgreSQL $version', ({ version, start }) => {
   test('doctor names each fault, and the statement in its action repairs the fault', async () => {
     const server = await start({ max_prepared_transactions: '2' })
-    const owner = await migrated(server)
+    const owner = await createMigratedPool(server)
     const environment = { DATABASE_URL: addressUrl(server) }
     const sound = await run(['doctor'], { ...publicUrl, ...environment })
     const stdout = expect.stringMatching(/^(ok +\w+\n|warning +login: .*\n)+$/)
@@ -135,7 +135,7 @@ describe.each([
     await other.unsafe('begin isolation level repeatable read; select 1').simple()
     await owner`select pg_stat_force_next_flush()`
 
-    const found = await doctor(environment, '--open-for', '0')
+    const found = await runDoctor(environment, '--open-for', '0')
     const expected = [...present.flatMap(([codes]) => codes), 'TRANSACTION_OPEN']
     expect(found.codes.sort()).toEqual(expected.sort())
     expect(found.code).toBe(1)
@@ -145,28 +145,28 @@ describe.each([
     const ordered = found.reasons.sort(
       (a, b) => Number(b.code.startsWith('TRANSACTION_')) - Number(a.code.startsWith('TRANSACTION_')),
     )
-    const statements = statementsIn(ordered.map(({ action }) => action))
+    const statements = findStatements(ordered.map(({ action }) => action))
     expect(statements).toHaveLength(expected.length)
     for (const statement of statements) await owner.unsafe(statement)
     await owner`select pg_stat_force_next_flush()`
-    expect(await doctor(environment, '--open-for', '0')).toMatchObject({ code: 0, codes: [] })
+    expect(await runDoctor(environment, '--open-for', '0')).toMatchObject({ code: 0, codes: [] })
 
     const viewer = { DATABASE_URL: addressUrl({ ...server, user: 'viewer' }) }
-    const hidden = await doctor(viewer)
+    const hidden = await runDoctor(viewer)
     expect(hidden).toMatchObject({ code: 0, codes: ['SESSIONS_HIDDEN'] })
-    for (const statement of statementsIn(hidden.reasons.map(({ action }) => action))) await owner.unsafe(statement)
-    expect((await doctor(viewer)).codes).toEqual([])
+    for (const statement of findStatements(hidden.reasons.map(({ action }) => action))) await owner.unsafe(statement)
+    expect((await runDoctor(viewer)).codes).toEqual([])
   })
 })
 
-const mayServe = 'in role voucher_gateway, pg_read_all_stats'
+const serviceRoles = 'in role voucher_gateway, pg_read_all_stats'
 
 test.each([
   ['superuser', 'is a superuser'],
   ['createrole replication bypassrls', 'may create roles, may replicate, passes row level security'],
   ['in role pg_write_all_data', 'is a member of pg_write_all_data'],
 ])('a login "%s" is reported because it has more rights than the service needs', async (options, rights) => {
-  const { login, url } = await createLogin(shared.platform, shared.address, options)
+  const { login, url } = await createLogin(sharedDatabase.platform, sharedDatabase.address, options)
   const sql = connect(url, { max: 1, statementTimeoutMs: 10_000 })
   const message = `The service's login ${login} has more rights than it needs: it ${rights}.`
   expect(await findExcessRights(sql, false)).toMatchObject([{ code: 'LOGIN_TOO_STRONG', level: 'warning', message }])
@@ -175,12 +175,12 @@ test.each([
 
 test('doctor and the service report a login that owns the schema, but not with PLATFORM_URL', async () => {
   const database = await createDatabase()
-  const { login, url } = await createLogin(database.platform, database.address, mayServe)
+  const { login, url } = await createLogin(database.platform, database.address, serviceRoles)
   const environment = { DATABASE_URL: url }
   await database.platform.unsafe(`alter schema gateway owner to ${login}`)
   const message = expect.stringContaining('owns the schema gateway.')
-  expect(await doctor(environment)).toMatchObject({ code: 0, reasons: [{ code: 'LOGIN_TOO_STRONG', message }] })
-  expect((await doctor({ ...environment, PLATFORM_URL: database.url })).codes).toEqual([])
+  expect(await runDoctor(environment)).toMatchObject({ code: 0, reasons: [{ code: 'LOGIN_TOO_STRONG', message }] })
+  expect((await runDoctor({ ...environment, PLATFORM_URL: database.url })).codes).toEqual([])
   const service = await serve(environment)
   await until('the start is judged', () => service.log().includes('LOGIN_TOO_STRONG'))
   await service.stop('SIGTERM')
@@ -196,12 +196,12 @@ test('doctor names the session that locks a table and the sessions that wait, ev
       waiting.catch(() => {})
       // A transaction is reported when it is older than five seconds.
       await platform`select pg_sleep(5.1)`
-      const { code, codes, reasons } = await doctor({ DATABASE_URL: url })
+      const { code, codes, reasons } = await runDoctor({ DATABASE_URL: url })
       expect([code, codes]).toEqual([1, ['TABLE_LOCKED']])
       expect(reasons[0]?.message).toMatch(
         new RegExp(`${table.split('.')[1]}.* by backend ${own.pid} \\(.*Behind it wait: backend \\d+`),
       )
-      expect(statementsIn(reasons.map(({ action }) => action))).toEqual([`select pg_terminate_backend(${own.pid});`])
+      expect(findStatements(reasons.map(({ action }) => action))).toEqual([`select pg_terminate_backend(${own.pid});`])
     })
   }
   await Promise.all(['public.purchased_voucher', 'gateway.migration'].map(find))
@@ -219,7 +219,7 @@ test('doctor reports rejected keys by reason, paused webhooks and a local issuer
     select ${id}, 'https://partner.example.com/' || reason, 'test', now(), now(), 1, '2026-01-31 09:30Z', reason
     from unnest('{failing,administrator}'::text[]) reason`
   const bundle = join(createDirectory(), 'bundle.json')
-  const { code, reasons } = await doctor({ DATABASE_URL: url, PUBLIC_URL: '' }, '--bundle', bundle)
+  const { code, reasons } = await runDoctor({ DATABASE_URL: url, PUBLIC_URL: '' }, '--bundle', bundle)
   const text = readFileSync(bundle, 'utf8')
   expect(text).not.toContain('ann@example.com')
   for (const keys of ['sha256:71d4f55f.', '10, 11, 12, 13, 14.']) expect(text).toContain(`Keys: ${keys}`)
@@ -237,11 +237,11 @@ test('doctor reports rejected keys by reason, paused webhooks and a local issuer
 })
 
 test('a problem that prevents the start of the service is one reason, with exit code 1', async () => {
-  const unreachable = await doctor({ DATABASE_URL: 'postgres://ann:s3cret@127.0.0.1:1/shop' })
+  const unreachable = await runDoctor({ DATABASE_URL: 'postgres://ann:s3cret@127.0.0.1:1/shop' })
   const checks = [{ name: 'start', level: 'error' }]
   expect(unreachable).toMatchObject({ code: 1, codes: ['DATABASE_UNREACHABLE'], checks })
   const codes = ['CONFIG_INVALID', 'CONFIG_INVALID']
-  expect(await doctor({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatchObject({ code: 1, codes })
+  expect(await runDoctor({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatchObject({ code: 1, codes })
   const cwd = createDirectory()
   writeFileSync(join(cwd, '.env'), 'PORT=8080\nNOPE=1\nno assignment\n')
   const { stdout } = await run(['doctor', '--json'], {}, { cwd })
@@ -251,15 +251,15 @@ test('a problem that prevents the start of the service is one reason, with exit 
 
 test('the mode of PgBouncer', async () => {
   const { address, platform } = await createDatabase()
-  const { login } = await createLogin(platform, address, mayServe)
+  const { login } = await createLogin(platform, address, serviceRoles)
   const pooler = createPgBouncer({ server: address, port: await freePort(), login })
   onTestFinished(() => pooler.remove())
   const environment = { DATABASE_URL: pooler.url(address.database), DATABASE_STARTUP_PARAMETERS: 'off' }
   await pooler.start({ pool_mode: 'statement' })
-  expect(await doctor(environment)).toMatchObject({ code: 1, codes: ['PGBOUNCER_STATEMENT_MODE'] })
+  expect(await runDoctor(environment)).toMatchObject({ code: 1, codes: ['PGBOUNCER_STATEMENT_MODE'] })
   await pooler.start()
   await projected(platform)
-  expect(await doctor(environment)).toMatchObject({ code: 0, codes: [] })
+  expect(await runDoctor(environment)).toMatchObject({ code: 0, codes: [] })
 })
 
 test('doctor reports a Redis that may delete rates, and a Redis that does not answer', async () => {
@@ -268,15 +268,15 @@ test('doctor reports a Redis that may delete rates, and a Redis that does not an
   const client = new Redis(redis.url, { retryStrategy: null }).on('error', () => {})
   onTestFinished(() => client.disconnect())
   const environment = { DATABASE_URL: url, REDIS_URL: redis.url }
-  expect(await doctor(environment)).toMatchObject({ code: 0, codes: [] })
+  expect(await runDoctor(environment)).toMatchObject({ code: 0, codes: [] })
   await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
-  const { code, codes, reasons } = await doctor(environment)
+  const { code, codes, reasons } = await runDoctor(environment)
   expect([code, codes]).toEqual([0, ['REDIS_EVICTS']])
   const [name = '', ...words] = /: (config set .*)$/.exec(reasons[0]?.action ?? '')?.[1]?.split(' ') ?? []
   await client.call(name, ...words)
-  expect((await doctor(environment)).codes).toEqual([])
+  expect((await runDoctor(environment)).codes).toEqual([])
   await redis.kill()
-  expect(await doctor(environment)).toMatchObject({ code: 0, codes: ['REDIS_UNREACHABLE'] })
+  expect(await runDoctor(environment)).toMatchObject({ code: 0, codes: ['REDIS_UNREACHABLE'] })
 })
 
 test('doctor reports an OpenID provider that would refuse all sign-ins', async () => {
@@ -301,7 +301,7 @@ test('doctor reports an OpenID provider that would refuse all sign-ins', async (
 test('doctor reports a standby of another cluster, and within seconds each server on a host that drops packets', async () => {
   const { pool, url } = await createDatabase()
   const server = await startServer({})
-  const owner = await migrated(server)
+  const owner = await createMigratedPool(server)
   await projected(pool)
   // This database takes no writes, and has the step of the primary, like a standby.
   const [step] = await pool<[{ epoch: number; stamp: string }]>`
@@ -317,8 +317,8 @@ test('doctor reports a standby of another cluster, and within seconds each serve
   const began = performance.now()
   const REDIS_URL = `redis://127.0.0.1:${port}/0`
   const codes = ['REDIS_UNREACHABLE', 'STANDBY_REPLACED', 'STANDBY_UNREACHABLE', 'PLATFORM_UNREACHABLE']
-  expect(await doctor({ DATABASE_URL: url, REDIS_URL, ...others })).toMatchObject({ code: 1, codes })
-  expect((await doctor({ DATABASE_URL: away })).codes).toEqual(['DATABASE_UNREACHABLE'])
+  expect(await runDoctor({ DATABASE_URL: url, REDIS_URL, ...others })).toMatchObject({ code: 1, codes })
+  expect((await runDoctor({ DATABASE_URL: away })).codes).toEqual(['DATABASE_UNREACHABLE'])
   expect(performance.now() - began).toBeLessThan(30_000)
 })
 
@@ -341,7 +341,7 @@ test('the bundle has settings, versions, checks and counts, but no secret', asyn
   const demoLines = `Token ${token} http://localhost/admin/setup/0ne-time redis://x:f0reign@other/0 http://localhost:80/@`
   const secretLines = Array.from({ length: 499 }, (_, n) => `${n} s3cr/t s3cond top "secret"`)
   writeFileSync(log, ['{"msg":"old"}', ...secretLines, demoLines].join('\n'))
-  const { codes } = await doctor(environment, '--bundle', bundle, '--log', log)
+  const { codes } = await runDoctor(environment, '--bundle', bundle, '--log', log)
   expect(codes).toContain('OPENID_UNREACHABLE')
   expect(statSync(bundle).mode & 0o777).toBe(0o600)
   const text = readFileSync(bundle, 'utf8')
@@ -360,7 +360,7 @@ test('the bundle has settings, versions, checks and counts, but no secret', asyn
 
   // Without a database, the bundle has all facts that need no database.
   const away = { ...environment, DATABASE_URL: 'postgres://ann:s3cr%2Ft@127.0.0.1:1/shop' }
-  const { code } = await doctor(away, '--bundle', bundle)
+  const { code } = await runDoctor(away, '--bundle', bundle)
   const rest = readFileSync(bundle, 'utf8')
   expect([code, JSON.parse(rest).checks.length]).toEqual([1, 1])
   for (const secret of hidden) expect(rest).not.toContain(secret)

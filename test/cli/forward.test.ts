@@ -57,11 +57,14 @@ async function startReceiver() {
   return { url: `http://127.0.0.1:${at}/hook`, messages, answers, accepted }
 }
 
-const forward = (to: string, args: string[] = [], variables: NodeJS.ProcessEnv = { [secretVariable]: secret }) =>
-  start(['listen', '--forward-to', to, ...args], { ...environment, ...variables })
+const startForwarding = (
+  to: string,
+  args: string[] = [],
+  variables: NodeJS.ProcessEnv = { [secretVariable]: secret },
+) => start(['listen', '--forward-to', to, ...args], { ...environment, ...variables })
 
 /** Returns the position in a state file; undefined when the file does not exist. */
-function positionIn(state: string): { serverTime: string; epoch: number } | undefined {
+function readPosition(state: string): { serverTime: string; epoch: number } | undefined {
   return existsSync(state) ? JSON.parse(readFileSync(state, 'utf8')).position : undefined
 }
 
@@ -84,7 +87,7 @@ async function sell(count: number) {
 
 test('posts a signed message for each change, and the address in the message lists the changed records', async () => {
   const { url, messages } = await startReceiver()
-  const { child, ended, printed } = forward(url, ['--list', 'purchased-vouchers'])
+  const { child, ended, printed } = startForwarding(url, ['--list', 'purchased-vouchers'])
   await until('it has begun', () => printed().includes('Forwards the changes'))
   await build.voucher(tenant)
   await until('a change is posted', () => messages.length > 0)
@@ -104,8 +107,8 @@ test('posts a signed message for each change, and the address in the message lis
 test('loses no change when the service, the receiver or the command restarts', async () => {
   const state = join(createDirectory(), 'position')
   const { url, messages, accepted, answers } = await startReceiver()
-  let listener = forward(url, ['--state', state])
-  await until('it has a position', () => positionIn(state))
+  let listener = startForwarding(url, ['--state', state])
+  await until('it has a position', () => readPosition(state))
   answers.push(503, 503, 503)
   const checks = [await sell(2)]
   await until('the receiver refuses twice', () => answers.length < 2)
@@ -113,7 +116,7 @@ test('loses no change when the service, the receiver or the command restarts', a
   expect(second!.at - first!.at, 'one message a second at most').toBeGreaterThan(950)
   listener.child.kill('SIGKILL')
   checks.push(await sell(2))
-  listener = forward(url, ['--state', state])
+  listener = startForwarding(url, ['--state', state])
   await until('both are accepted', async () => (await checks[0]?.(accepted())) && checks[1]?.(accepted()), 30_000)
   await service.stop('SIGKILL')
   checks.push(await sell(2))
@@ -131,9 +134,9 @@ test('after a restore, or when the token gets a tenant back, posts a message to 
   const own = await build.token([tenant])
   const variables = { VOUCHER_GATEWAY_TOKEN: own.secret, [secretVariable]: secret }
   const { url, answers, accepted } = await startReceiver()
-  let listener = forward(url, ['--state', state], variables)
-  await until('it has a position', () => positionIn(state))
-  const { epoch } = positionIn(state)!
+  let listener = startForwarding(url, ['--state', state], variables)
+  await until('it has a position', () => readPosition(state))
+  const { epoch } = readPosition(state)!
   const wholeOf = (id: number) =>
     accepted().filter(one => one.tenant_id === id && one.type === 'purchased_vouchers.changed' && !one.updated_since)
   answers.push(...Array.from({ length: 100 }, () => 503))
@@ -142,12 +145,12 @@ test('after a restore, or when the token gets a tenant back, posts a message to 
   await until('it has named the reason', () => listener.printed().includes('the data were restored'))
   listener.child.kill('SIGKILL')
   await listener.ended
-  expect([positionIn(state)?.epoch, wholeOf(tenant)]).toEqual([epoch, []])
+  expect([readPosition(state)?.epoch, wholeOf(tenant)]).toEqual([epoch, []])
   answers.length = 0
-  listener = forward(url, ['--state', state], variables)
+  listener = startForwarding(url, ['--state', state], variables)
   await until('the list is accepted', () => wholeOf(tenant).length > 0)
   expect(wholeOf(tenant)[0]?.url).toBe(`${origin}/api/external/v1/tenants/${tenant}/sales/purchased-vouchers`)
-  await until('the position moves on', () => positionIn(state)?.epoch !== epoch)
+  await until('the position moves on', () => readPosition(state)?.epoch !== epoch)
   const grant = ['token', 'edit', String(own.id), '--tenant', String(tenant), String(other)]
   expect(await run(grant, { DATABASE_URL: database.url })).toMatchObject({ code: 0 })
   await until('the list of the other tenant is accepted', () => wholeOf(other).length > 0)
@@ -163,8 +166,10 @@ test('a restart with --state signs with the secret in the state file', async () 
   const { secret: own } = await build.token([tenant])
   const secrets: (string | undefined)[] = []
   for (let run = 0; run < 2; run++) {
-    const { child, ended, printed } = forward('http://localhost:1', ['--state', state], { VOUCHER_GATEWAY_TOKEN: own })
-    await until('it has a position', () => positionIn(state) && printed().includes('signed with'))
+    const { child, ended, printed } = startForwarding('http://localhost:1', ['--state', state], {
+      VOUCHER_GATEWAY_TOKEN: own,
+    })
+    await until('it has a position', () => readPosition(state) && printed().includes('signed with'))
     secrets.push(/signed with (whsec_\S+)\.$/m.exec(printed())?.[1])
     child.kill('SIGTERM')
     expect(await ended).toBe(0)

@@ -20,7 +20,7 @@ function importFiles(files: Record<string, string | Buffer>, ...options: string[
 /**
  * Runs an import that must succeed. Returns three numbers per table: rows in the file, written rows and deleted rows.
  */
-async function importedBy(files: Record<string, string>, ...options: string[]): Promise<Record<string, number[]>> {
+async function importAndCount(files: Record<string, string>, ...options: string[]): Promise<Record<string, number[]>> {
   const { code, stdout, stderr } = await importFiles(files, '--json', ...options)
   expect([code, stderr], stdout).toEqual([0, ''])
   const { tables }: { tables: Record<'rows' | 'written' | 'deleted', number> & { table: string }[] } =
@@ -38,29 +38,29 @@ async function expectFaults(files: Record<string, string | Buffer>, faults: unkn
   expect([code, stdout, ...stderr.split('\n')]).toEqual([1, '', ...faults, end, ''])
 }
 
-const beginning = (fault: string) => expect.stringContaining(fault)
+const startingWith = (fault: string) => expect.stringContaining(fault)
 
-const lines = (...rows: object[]) => rows.map(row => `${JSON.stringify(row)}\n`).join('')
+const toNdjson = (...rows: object[]) => rows.map(row => `${JSON.stringify(row)}\n`).join('')
 
 /**
  * Returns files with the rows of a tenant, at least one row per table.
  *
  * @param id the id of the first row in each table
  */
-const filesOf = (id: number) => ({
+const createFiles = (id: number) => ({
   'tenant.csv': `id,name,parent_id,subdomain\r\n${id},"Spa ""Größe"", Nord",,nord\r\n${id + 1},Süd,${id},\r\n`,
   'category.csv': `id,tenant_id,slug,title\n${id},${id},days,Days\n`,
-  'product.ndjson': lines({
+  'product.ndjson': toNdjson({
     ...{ id, tenant_id: id, slug: 'day', title: 'Day\tof\\rest', currency: 'GBP', price: 49.5, is_monetary: false },
     ...{ image_urls: ['https://example.com/a,"b".jpg', '\\'], description_html: '<p>one</p>\n<p>two</p>' },
   }),
   'product_category.csv': `product_id,category_id\n${id},${id}\n`,
-  'variant.ndjson': lines({ id, product_id: id, slug: 'long', title: 'Long', currency: 'GBP' }),
+  'variant.ndjson': toNdjson({ id, product_id: id, slug: 'long', title: 'Long', currency: 'GBP' }),
   'purchased_voucher.csv':
     'id,tenant_id,reference,qr_token,current_balance,currency,is_monetary,void,purchase_timestamp,date_valid_end\n' +
     `${id},${id},R-${id},,"12.50",GBP,true,f,2026-01-31T09:30:00+02:00,2027-01-31\n` +
     `\n${id + 1},${id},"R-'); drop table tenant; --",,"",,false,false,2026-01-31 09:30,\n`,
-  'customer.ndjson': lines(
+  'customer.ndjson': toNdjson(
     { id, tenant_id: id, email: 'ann@example.com', marketing_opted: true, consented_at: '2026-01-31T09:30:00Z' },
     { id: id + 1, tenant_id: id, email: null, marketing_opted: false },
   ),
@@ -72,8 +72,8 @@ const firstWrites = {
 }
 
 test('v1 lists the imported rows of a folder, and a second run writes nothing', async () => {
-  const files = filesOf(1000)
-  expect(await importedBy(files)).toEqual(firstWrites)
+  const files = createFiles(1000)
+  expect(await importAndCount(files)).toEqual(firstWrites)
   const { secret } = await build.token([whole(1000)])
   const list = async (path: string) => (await client.rest(secret, `/tenants/1000/${path}`)).body
   const vouchers = await list('sales/purchased-vouchers')
@@ -90,7 +90,7 @@ test('v1 lists the imported rows of a folder, and a second run writes nothing', 
   expect((await list('customers/marketing-signups')).data).toMatchObject([{ id: 1000, email: 'ann@example.com' }])
 
   const nothing = Object.fromEntries(Object.entries(firstWrites).map(([table, [rows]]) => [table, [rows, 0, 0]]))
-  expect(await importedBy(files)).toEqual(nothing)
+  expect(await importAndCount(files)).toEqual(nothing)
   const since = `sales/purchased-vouchers?updated_since=${vouchers.server_time}`
   expect((await list(since)).data).toEqual([])
   // The import advances the sequence, so the next row of the platform gets a free id.
@@ -98,11 +98,11 @@ test('v1 lists the imported rows of a folder, and a second run writes nothing', 
 })
 
 test('a row whose key exists in the table replaces only the columns that the file has', async () => {
-  await importedBy(filesOf(2000))
+  await importAndCount(createFiles(2000))
   const changes = {
     'purchased_voucher.csv': 'id,tenant_id,reference,current_balance\n2000,2000,R-2000,7\n2001,2000,R-2001,\n',
   }
-  expect(await importedBy(changes)).toEqual({ purchased_voucher: [2, 2, 0] })
+  expect(await importAndCount(changes)).toEqual({ purchased_voucher: [2, 2, 0] })
   expect(
     await sql`select current_balance, is_monetary, currency from purchased_voucher where tenant_id = 2000 order by id`,
   ).toEqual([
@@ -119,7 +119,7 @@ test('options set the dialect of CSV and the format of dates', async () => {
   ].join('\r')
   const dialect = ['--csv-delimiter', ';', '--csv-quote', "'", '--csv-escape', '\\', '--csv-null', '\\N']
   const files = { 'tenant.csv': 'id;name\n2500;A\r\n', 'purchased_voucher.csv': file }
-  expect(await importedBy(files, ...dialect, '--date-format', 'dd.MM.yyyy')).toMatchObject({
+  expect(await importAndCount(files, ...dialect, '--date-format', 'dd.MM.yyyy')).toMatchObject({
     purchased_voucher: [2, 2, 0],
   })
   expect(
@@ -138,12 +138,12 @@ test('options set the dialect of CSV and the format of dates', async () => {
   ])
 })
 
-const guessed = ['tomorrow', 'infinity', '09:30 IST', '31-JAN-26', '20260131', '2026-01-31', '0000-00-00 00:00:00']
+const unclearDates = ['tomorrow', 'infinity', '09:30 IST', '31-JAN-26', '20260131', '2026-01-31', '0000-00-00 00:00:00']
 
 test.each(['csv', 'ndjson'])('a date that is not ISO 8601 is refused with its line: %s', async format => {
-  const rows = [...guessed, '31/01/2026'].map((consented_at, index) => ({ id: index, tenant_id: 1, consented_at }))
+  const rows = [...unclearDates, '31/01/2026'].map((consented_at, index) => ({ id: index, tenant_id: 1, consented_at }))
   const csv = rows.map(row => `${Object.values(row).join()}\n`).join('')
-  const text = format === 'csv' ? `id,tenant_id,consented_at\n${csv}` : `\n${lines(...rows)}`
+  const text = format === 'csv' ? `id,tenant_id,consented_at\n${csv}` : `\n${toNdjson(...rows)}`
   const expected = 'expected a date and time, for example 2026-01-31T09:30:00Z (--date-format reads other dates)'
   const faults = rows.map(({ consented_at }, index) => {
     return `customer.${format}:${index + 2}: consented_at: ${expected}, not "${consented_at}"`
@@ -152,7 +152,7 @@ test.each(['csv', 'ndjson'])('a date that is not ISO 8601 is refused with its li
 })
 
 test('the standard input can contain the rows of one table', async () => {
-  const input = `\n${lines({ id: 3000, name: 'Nord' }, { id: '3001', name: 'Süd', parent_id: 3000 })}`
+  const input = `\n${toNdjson({ id: 3000, name: 'Nord' }, { id: '3001', name: 'Süd', parent_id: 3000 })}`
   const imported = await run(['import', '-', '--table', 'tenant'], environment, { input })
   expect([imported.code, imported.stderr]).toEqual([0, ''])
   expect(imported.stdout).toMatch(/^TABLE +ROWS +WRITTEN +DELETED\ntenant +2 +2 +0\n[\s\S]* verify\n$/)
@@ -163,12 +163,12 @@ test('every wrong value is listed with its file and line, and nothing is importe
   const files = {
     'tenant.csv': 'id,name,parent_id\n4000,"two\n""lines""",\n4001,,x\n,B,\n99999999999999999999,C,\n',
     'purchased_voucher.ndjson':
-      `${lines(
+      `${toNdjson(
         { id: 4000, tenant_id: 4000, reference: 'A', current_balance: '12,5', date_valid_end: '2026-02-30' },
         { id: 4001, tenant_id: 4000, reference: 'B', balance: 1 },
       )}{"id":4002,\n[]\n` +
       `{"id":12345678901234567890}\n{"id":1,"tenant_id":1,"reference":"\\u0000"}\n{"reference":{"a":1}}\n` +
-      lines({ id: 4003, tenant_id: 4000, reference: 'C', void: 'maybe' }),
+      toNdjson({ id: 4003, tenant_id: 4000, reference: 'C', void: 'maybe' }),
     'customer.ndjson': Buffer.from('{"id":4000,"tenant_id":4000,"city":"K\xf6ln"}\n', 'latin1'),
   }
   await expectFaults(files, [
@@ -219,20 +219,20 @@ test('rows that break a constraint are listed, and then no row of any file is im
 test('unique columns are checked after all rows, so two vouchers can swap their references or get other ids', async () => {
   const rows = (...references: [number, string][]) =>
     `id,tenant_id,reference\n${references.map(([id, reference]) => `${id},6500,${reference}\n`).join('')}`
-  const write = (...references: [number, string][]) => importedBy({ 'purchased_voucher.csv': rows(...references) })
-  await importedBy({ 'tenant.csv': 'id,name\n6500,A\n' })
+  const write = (...references: [number, string][]) => importAndCount({ 'purchased_voucher.csv': rows(...references) })
+  await importAndCount({ 'tenant.csv': 'id,name\n6500,A\n' })
   await write([6500, 'A'], [6501, 'B'])
   expect(await write([6500, 'B'], [6501, 'A'])).toEqual({ purchased_voucher: [2, 2, 0] })
   await sql`delete from purchased_voucher where tenant_id <> 6500`
   const moved = { 'purchased_voucher.csv': rows([6502, 'A'], [6503, 'B'], [6504, 'C']) }
-  expect(await importedBy(moved, '--replace')).toEqual({ purchased_voucher: [3, 3, 2] })
+  expect(await importAndCount(moved, '--replace')).toEqual({ purchased_voucher: [3, 3, 2] })
 })
 
 test('--replace deletes the rows that a file does not contain, and only in tables that have a file', async () => {
-  await importedBy(filesOf(7000))
+  await importAndCount(createFiles(7000))
   await sql`delete from purchased_voucher where tenant_id <> 7000`
   const files = { 'purchased_voucher.csv': 'id,tenant_id,reference\n7001,7000,R-1\n7002,7000,R-2\n' }
-  expect(await importedBy(files, '--replace')).toEqual({ purchased_voucher: [2, 2, 1] })
+  expect(await importAndCount(files, '--replace')).toEqual({ purchased_voucher: [2, 2, 1] })
   expect(await sql`select id from purchased_voucher order by id`).toEqual([{ id: 7001 }, { id: 7002 }])
   expect(await sql`select from customer where tenant_id = 7000`).toHaveLength(2)
   const refusal = async (file: Record<string, string>) => (await importFiles(file, '--replace')).stderr
@@ -247,14 +247,14 @@ test('--replace deletes the rows that a file does not contain, and only in table
 
 test('a killed run imports nothing, and the next run imports all rows', async () => {
   const first = start(['import', '-', '--table', 'tenant'], environment)
-  first.child.stdin.write(lines({ id: 8000, name: 'A' }))
+  first.child.stdin.write(toNdjson({ id: 8000, name: 'A' }))
   const reading = () => sql`
     select from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and query like '%copy.rows%'`
   await expect.poll(reading, { timeout: 30_000 }).toHaveLength(1)
   first.child.kill('SIGKILL')
   await first.ended
-  expect(await importedBy({ 'tenant.ndjson': lines({ id: 8000, name: 'A' }) })).toEqual({ tenant: [1, 1, 0] })
+  expect(await importAndCount({ 'tenant.ndjson': toNdjson({ id: 8000, name: 'A' }) })).toEqual({ tenant: [1, 1, 0] })
 })
 
 test('rows with wrong quotes, too long rows, nested values and duplicate names are refused with their lines', async () => {
@@ -267,10 +267,10 @@ test('rows with wrong quotes, too long rows, nested values and duplicate names a
     'customer.csv': 'id,tenant_id,city\n1,1,"5\\" Pipe"\n',
   }
   await expectFaults(files, [
-    beginning('category.csv:2: a quotation mark stands within a value that does not begin with one'),
-    beginning('customer.csv:2: the quotation mark that opens here closes before the end of the value'),
-    beginning('product_category.csv:2: the row has more than 16 MiB'),
-    beginning('product.csv:7: the quotation mark that opens here does not close'),
+    startingWith('category.csv:2: a quotation mark stands within a value that does not begin with one'),
+    startingWith('customer.csv:2: the quotation mark that opens here closes before the end of the value'),
+    startingWith('product_category.csv:2: the row has more than 16 MiB'),
+    startingWith('product.csv:7: the quotation mark that opens here does not close'),
     'purchased_voucher.ndjson:1: the name "reference" is given twice',
     'variant.ndjson:2: the row has more than 16 MiB',
     'variant.ndjson:3: expected texts, numbers, true, false, null and lists of texts, but a value is nested',
@@ -280,7 +280,7 @@ test('rows with wrong quotes, too long rows, nested values and duplicate names a
 test('a value that could not be stored exactly is refused: an escape, a number in a text column, a null in a list', async () => {
   const files = {
     'tenant.csv': 'id,name\n1,"C:\\new"\n2,"\\N"\n3,"\\0"\n4,"\\"\\\\\\,\\\n\\\r\n"\n5,C:\\new\n6,"a\nb\\c"\n',
-    'customer.ndjson': lines(...[1.5, true, 12, '1.50', 1e20].map(city => ({ id: 1, tenant_id: 1, city }))),
+    'customer.ndjson': toNdjson(...[1.5, true, 12, '1.50', 1e20].map(city => ({ id: 1, tenant_id: 1, city }))),
     'product.csv':
       'id,tenant_id,slug,title,currency,image_urls\n' +
       ['{NULL,a}', '{a,}', '{"NULL",nulls}', '{a\\b}']
@@ -290,7 +290,7 @@ test('a value that could not be stored exactly is refused: an escape, a number i
   const isWhole = 'city: expected a string or a whole number, not'
   const isList = 'image_urls: expected a list of texts, for example {"a","b"}, not'
   const unknown = (place: string, text: string) =>
-    beginning(`${place}: ${text} is unknown. In quotation marks, the character of --csv-escape stands before `)
+    startingWith(`${place}: ${text} is unknown. In quotation marks, the character of --csv-escape stands before `)
   const faults = [
     ...[`customer.ndjson:1: ${isWhole} 1.5`, `customer.ndjson:2: ${isWhole} true`],
     `customer.ndjson:5: ${isWhole} 100000000000000000000`,
@@ -301,13 +301,13 @@ test('a value that could not be stored exactly is refused: an escape, a number i
   await expectFaults(files, faults, '--csv-escape', '\\')
 })
 
-const names =
+const wrongFileNames =
   / has tenant.txt, tenants.csv\. .* tenant, category, product, product_category, variant, purchased_voucher, customer\.\n$/
 const unknownColumns = /^tenant\.csv:1: tenant has no column Name, x; drop\. It has id, parent_id, /
 
 test.each([
   [{}, /has no files\. A file is named <table>\.csv or <table>\.ndjson; the tables are tenant, category/],
-  [{ 'tenants.csv': '', 'tenant.txt': '', '.hidden': '' }, names],
+  [{ 'tenants.csv': '', 'tenant.txt': '', '.hidden': '' }, wrongFileNames],
   [{ 'tenant.csv': '', 'tenant.ndjson': '' }, /has tenant\.csv and tenant\.ndjson: leave one of them\.\n$/],
   [{ 'tenant.csv': '' }, /^tenant\.csv:1: required columns are missing: id, name\n/],
   [{ 'tenant.csv': 'id,name,Name,x; drop\n' }, unknownColumns],
