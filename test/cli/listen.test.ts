@@ -8,7 +8,7 @@ import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 
 /** Sends bytes that are not HTTP. @returns the answer, or null when nothing listens there */
-async function answerOf(host: string, port: number): Promise<string | null> {
+async function readAnswer(host: string, port: number): Promise<string | null> {
   const socket = connect(port, host, () => socket.write('not HTTP\r\n\r\n'))
   try {
     return String(await once(socket, 'data'))
@@ -33,7 +33,7 @@ test('with HOST=localhost each address that listens gives the answers of the ser
   const origin = await listen(app, readConfig({ HOST: 'localhost', PORT: '0' }))
   Object.assign(dns, { lookup })
   expect(origin).toMatch(/^http:\/\/localhost:\d+$/)
-  const answers = await Promise.all(addresses.map(address => answerOf(address, Number(new URL(origin).port))))
+  const answers = await Promise.all(addresses.map(address => readAnswer(address, Number(new URL(origin).port))))
   const listening = answers.filter(answer => answer !== null)
   expect(listening).not.toEqual([])
   for (const answer of listening) expect(answer).toContain('The request is not valid HTTP.')

@@ -13,12 +13,12 @@ import { breakConnection, startReceiver } from '../webhook/receiver.ts'
 /**
  * Returns the value of a series, such as `vgw_quota_spent_total`; undefined when the text does not contain the series.
  */
-const sample = (text: string, series: string): number | undefined => {
+const readSeries = (text: string, series: string): number | undefined => {
   const line = text.split('\n').find(line => line.startsWith(`${series} `))
   return line === undefined ? undefined : Number(line.slice(series.length))
 }
 
-const requestsOf = (operation: string, status: number) =>
+const requestSeriesOf = (operation: string, status: number) =>
   `http_server_request_duration_seconds_count{operation="${operation}",http_response_status_code="${status}"}`
 
 async function startMeasured(environment: NodeJS.ProcessEnv = {}, args: string[] = []) {
@@ -38,7 +38,7 @@ async function startMeasured(environment: NodeJS.ProcessEnv = {}, args: string[]
     scrapeFacts: () =>
       until('the facts of the database are read', async () => {
         const text = await scrape()
-        return sample(text, 'vgw_rejected_keys') === undefined ? undefined : text
+        return readSeries(text, 'vgw_rejected_keys') === undefined ? undefined : text
       }),
   }
 }
@@ -50,8 +50,8 @@ test('the metrics count requests by operation and status, quota and errors, and 
   const { secret } = await createTestToken(pool, [tenant])
   const { origin } = service
   const idle = await scrapeFacts()
-  expect(sample(idle, 'vgw_quota_spent_total')).toBe(0)
-  expect(sample(idle, 'vgw_tokens_ending')).toBe(0)
+  expect(readSeries(idle, 'vgw_quota_spent_total')).toBe(0)
+  expect(readSeries(idle, 'vgw_tokens_ending')).toBe(0)
 
   for (let call = 0; call < 2; call++) expect((await service.list(secret)).status).toBe(200)
   expect((await service.list('vgw_planted')).status).toBe(401)
@@ -70,16 +70,16 @@ test('the metrics count requests by operation and status, quota and errors, and 
 
   const text = await until('the last request is counted, and no job uses a connection', async () => {
     const text = await scrapeFacts()
-    const isQuiet = sample(text, 'vgw_pool_busy{pool="requests"}') === 0
-    return isQuiet && sample(text, requestsOf('ListTenants', 429)) === 1 ? text : undefined
+    const isQuiet = readSeries(text, 'vgw_pool_busy{pool="requests"}') === 0
+    return isQuiet && readSeries(text, requestSeriesOf('ListTenants', 429)) === 1 ? text : undefined
   })
   const expected = {
-    [requestsOf('ListTenants', 200)]: 2,
-    [requestsOf('ListTenants', 401)]: 1,
-    [requestsOf('GraphQL', 200)]: 1,
-    [requestsOf('unknown', 404)]: 1,
-    [requestsOf('ListCatalogVouchers', 404)]: 1,
-    [requestsOf('ExportTenants', 200)]: 1,
+    [requestSeriesOf('ListTenants', 200)]: 2,
+    [requestSeriesOf('ListTenants', 401)]: 1,
+    [requestSeriesOf('GraphQL', 200)]: 1,
+    [requestSeriesOf('unknown', 404)]: 1,
+    [requestSeriesOf('ListCatalogVouchers', 404)]: 1,
+    [requestSeriesOf('ExportTenants', 200)]: 1,
     ...{ vgw_quota_spent_total: 5, vgw_quota_refused_total: 1, vgw_exports_running: 0, vgw_rejected_keys: 0 },
     'vgw_requests_refused_total{reason="UNAUTHENTICATED"}': 1,
     'vgw_requests_refused_total{reason="NOT_FOUND"}': 2,
@@ -87,11 +87,11 @@ test('the metrics count requests by operation and status, quota and errors, and 
     'vgw_exports_total{outcome="complete"}': 1,
     'vgw_pool_connections{pool="requests"}': 10,
   }
-  expect(Object.fromEntries(Object.keys(expected).map(series => [series, sample(text, series)]))).toEqual(expected)
-  expect(sample(text, 'vgw_statement_duration_seconds_count{statement="tenant.list"}')).toBeGreaterThan(0)
-  expect(sample(text, 'vgw_step_age_seconds')).toBeGreaterThanOrEqual(0)
+  expect(Object.fromEntries(Object.keys(expected).map(series => [series, readSeries(text, series)]))).toEqual(expected)
+  expect(readSeries(text, 'vgw_statement_duration_seconds_count{statement="tenant.list"}')).toBeGreaterThan(0)
+  expect(readSeries(text, 'vgw_step_age_seconds')).toBeGreaterThanOrEqual(0)
   // The epoch is a Unix time in seconds.
-  expect(sample(text, 'vgw_sync_epoch')).toBeGreaterThan(Date.now() / 1000 - 3600)
+  expect(readSeries(text, 'vgw_sync_epoch')).toBeGreaterThan(Date.now() / 1000 - 3600)
   for (const theirs of ['planted', secret]) expect(text).not.toContain(theirs)
 
   // The metrics server has only the page /metrics, and the public port does not have this page.
@@ -117,30 +117,30 @@ test('the metrics count waits for connections, refused sign-ins, expiring tokens
   const calls = Array.from({ length: 20 }, () => service.list(secret))
   for (const { status } of await Promise.all(calls)) expect(status).toBe(200)
   const busy = await scrapeFacts()
-  expect(sample(busy, 'vgw_tokens_ending')).toBe(1)
-  expect(sample(busy, 'vgw_pool_wait_seconds_count{pool="requests"}')).toBeGreaterThan(0)
+  expect(readSeries(busy, 'vgw_tokens_ending')).toBe(1)
+  expect(readSeries(busy, 'vgw_pool_wait_seconds_count{pool="requests"}')).toBeGreaterThan(0)
 
   await createVisitor(service.origin).submit('/admin/login', { email: 'planted@example.com', password: 'planted' })
   const refusals = 'vgw_sign_ins_refused_total{reason="wrong_password"}'
-  await until('it is counted', async () => sample(await scrape(), refusals) === 1)
+  await until('it is counted', async () => readSeries(await scrape(), refusals) === 1)
   expect(await scrape()).not.toContain('planted')
 
   await platform.begin(async sql => {
     await sql`lock table gateway.rejected in access exclusive mode`
     const text = await scrape()
     expect(text).not.toMatch(/^vgw_step_age_seconds /m)
-    expect(sample(text, requestsOf('ListTenants', 200))).toBe(20)
+    expect(readSeries(text, requestSeriesOf('ListTenants', 200))).toBe(20)
   })
-  await until('it reads again', async () => sample(await scrape(), 'vgw_rejected_keys') === 0)
+  await until('it reads again', async () => readSeries(await scrape(), 'vgw_rejected_keys') === 0)
   await until('there is no reason', async () => !(await scrape()).includes('vgw_reason{'))
   await platform.begin(async sql => {
     // The lock prevents the service from repairing the trigger before the metric is read.
     await sql`lock table gateway.rule in share mode`
     await platform`drop trigger capture_row on product`
     const missing = 'vgw_reason{code="CAPTURE_MISSING",level="error"}'
-    await until('the reason is there', async () => sample(await scrape(), missing) === 1)
+    await until('the reason is there', async () => readSeries(await scrape(), missing) === 1)
   })
-  await until('it is repaired', async () => sample(await scrape(), 'vgw_captures_repaired_total') === 1)
+  await until('it is repaired', async () => readSeries(await scrape(), 'vgw_captures_repaired_total') === 1)
 })
 
 test('the metrics count webhooks by state and deliveries by result, and the lag is the age of the oldest event', async () => {
@@ -157,22 +157,23 @@ test('the metrics count webhooks by state and deliveries by result, and the lag 
   await createEndpoint(pool, tester, tokenId, other.url)
   const paused = await createEndpoint(pool, tester, tokenId, 'https://partner.example.com/')
   await pauseEndpoint(pool, tester, paused.id)
-  expect(sample(await scrapeFacts(), 'vgw_webhooks{state="active",reason=""}')).toBe(2)
+  expect(readSeries(await scrapeFacts(), 'vgw_webhooks{state="active",reason=""}')).toBe(2)
   await build.voucher(tenant)
-  const tries = (text: string, result: string) => sample(text, `vgw_webhook_deliveries_total{result="${result}"}`) ?? 0
+  const tries = (text: string, result: string) =>
+    readSeries(text, `vgw_webhook_deliveries_total{result="${result}"}`) ?? 0
   const text = await until('a delivery and a failure', async () => {
     const text = await scrapeFacts()
-    const isFailing = sample(text, 'vgw_webhooks{state="failing",reason=""}') === 1
+    const isFailing = readSeries(text, 'vgw_webhooks{state="failing",reason=""}') === 1
     return isFailing && tries(text, 'delivered') > 0 && tries(text, 'failed') > 0 ? text : undefined
   })
-  expect(sample(text, 'vgw_webhook_delivery_seconds_count')).toBe(tries(text, 'delivered'))
-  expect(sample(text, 'vgw_webhooks{state="paused",reason="administrator"}')).toBe(1)
-  await until('the event waits', async () => (sample(await scrapeFacts(), 'vgw_webhook_lag_seconds') ?? 0) > 1)
+  expect(readSeries(text, 'vgw_webhook_delivery_seconds_count')).toBe(tries(text, 'delivered'))
+  expect(readSeries(text, 'vgw_webhooks{state="paused",reason="administrator"}')).toBe(1)
+  await until('the event waits', async () => (readSeries(await scrapeFacts(), 'vgw_webhook_lag_seconds') ?? 0) > 1)
   await platform`update gateway.webhook_endpoint set paused_at = now(), pause_reason = 'failing' where paused_at is null`
-  const isPaused = (text: string) => sample(text, 'vgw_webhooks{state="paused",reason="failing"}') === 2
+  const isPaused = (text: string) => readSeries(text, 'vgw_webhooks{state="paused",reason="failing"}') === 2
   await until('no event of a paused webhook waits', async () => {
     const text = await scrapeFacts()
-    return isPaused(text) && sample(text, 'vgw_webhook_lag_seconds') === 0
+    return isPaused(text) && readSeries(text, 'vgw_webhook_lag_seconds') === 0
   })
 })
 
@@ -193,22 +194,22 @@ test('METRICS_PORT reports the sum of all workers, including a killed worker, an
       expect((await fetch(`${service.restAddress}/tenants`, { headers })).status).toBe(200)
   }
   await ask(20)
-  const counted = requestsOf('ListTenants', 200)
-  await until('all are counted', async () => sample(await scrape(), counted) === 20)
+  const counted = requestSeriesOf('ListTenants', 200)
+  await until('all are counted', async () => readSeries(await scrape(), counted) === 20)
   // Facts of the processes are added up over the workers, and facts of the database are not.
   const text = await scrapeFacts()
   expect(text.match(/^vgw_step_age_seconds /gm)).toHaveLength(1)
-  expect(sample(text, 'vgw_pool_connections{pool="requests"}')).toBe(20)
-  expect(sample(text, 'vgw_workers{state="listening"}')).toBe(2)
+  expect(readSeries(text, 'vgw_pool_connections{pool="requests"}')).toBe(20)
+  expect(readSeries(text, 'vgw_workers{state="listening"}')).toBe(2)
 
   const [first = 0, second = 0] = pids
   process.kill(first, 'SIGSTOP')
-  expect(sample(await scrape(), counted)).toBe(20)
+  expect(readSeries(await scrape(), counted)).toBe(20)
   process.kill(first, 'SIGKILL')
   await until('another worker listens', () => readPids() === 3)
-  expect(sample(await scrape(), counted)).toBe(20)
+  expect(readSeries(await scrape(), counted)).toBe(20)
   await ask(10)
-  await until('they are added', async () => sample(await scrape(), counted) === 30)
+  await until('they are added', async () => readSeries(await scrape(), counted) === 30)
   expect(process.kill(second, 0)).toBe(true)
   expect(await service.stop('SIGTERM')).toBe(0)
 })

@@ -7,7 +7,7 @@ import { run, start } from '../support/process.ts'
 
 const file = '0099.do.watch.sql'
 /** A later version, whose migration creates a trigger. */
-const later = {
+const laterVersion = {
   entry: createLaterVersion({
     migrations: {
       [file]: `create function gateway.watch() returns trigger language plpgsql as $$ begin return null; end $$;
@@ -15,10 +15,10 @@ const later = {
     },
   }),
 }
-const printed = `applied ${file}\n`
+const appliedOutput = `applied ${file}\n`
 
 /** An insert into the table on which the later version creates its trigger. */
-const write = `insert into gateway.removal select 'voucher', 1, 1, 'deleted', clock_timestamp()`
+const insertStatement = `insert into gateway.removal select 'voucher', 1, 1, 'deleted', clock_timestamp()`
 
 async function createFormerDatabase() {
   const { address, url } = await createDatabase()
@@ -29,7 +29,7 @@ async function createFormerDatabase() {
 }
 
 /** Returns the files of the later version's migrations that the database has. */
-const readFurther = async (sql: postgres.Sql) =>
+const readLaterMigrations = async (sql: postgres.Sql) =>
   (await sql<{ name: string }[]>`select name from gateway.migration where version = 99`).map(({ name }) => name)
 
 /** Starts `migrate`, which sleeps after the first trigger that it creates. */
@@ -37,7 +37,7 @@ async function startSleeping({ sql, environment }: Awaited<ReturnType<typeof cre
   await sql.unsafe(`
     create function public.sleep_long() returns event_trigger language plpgsql as $$ begin perform pg_sleep(60); end $$;
     create event trigger sleep_long on ddl_command_end when tag in ('CREATE TRIGGER') execute function public.sleep_long()`)
-  const started = start(['migrate'], environment, later)
+  const started = start(['migrate'], environment, laterVersion)
   const findPid = async () => {
     const [found] = await sql<{ pid: number }[]>`
       select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
@@ -52,9 +52,13 @@ test('a killed migrate that has locked a table leaves no lock and no change, and
   const { child, ended } = await startSleeping(database)
   child.kill('SIGKILL')
   await ended
-  await database.sql.unsafe(`drop event trigger sleep_long; ${write}`)
+  await database.sql.unsafe(`drop event trigger sleep_long; ${insertStatement}`)
   expect(await database.sql`select to_regproc('gateway.watch') as made`).toEqual([{ made: null }])
-  expect(await run(['migrate'], database.environment, later)).toEqual({ code: 0, stdout: printed, stderr: '' })
+  expect(await run(['migrate'], database.environment, laterVersion)).toEqual({
+    code: 0,
+    stdout: appliedOutput,
+    stderr: '',
+  })
 })
 
 test('migrate fails when the server ends its session', async () => {
@@ -67,18 +71,18 @@ test('migrate fails when the server ends its session', async () => {
 
 test('when two migrate commands run at the same time, one waits for the other', async () => {
   const { sql, environment } = await createFormerDatabase()
-  const outcomes = await Promise.all([1, 2].map(() => run(['migrate'], environment, later)))
+  const outcomes = await Promise.all([1, 2].map(() => run(['migrate'], environment, laterVersion)))
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0])
-  expect(outcomes.map(({ stdout }) => stdout).sort()).toEqual(['The database is up to date.\n', printed])
-  expect(await readFurther(sql)).toEqual([file])
+  expect(outcomes.map(({ stdout }) => stdout).sort()).toEqual(['The database is up to date.\n', appliedOutput])
+  expect(await readLaterMigrations(sql)).toEqual([file])
 })
 
 test.each([
-  ['a file', later, write, printed],
+  ['a file', laterVersion, insertStatement, appliedOutput],
   ['a mapping', {}, 'lock table gateway.mapping in share mode', 'The database is up to date.'],
 ])('while a transaction holds a lock that %s needs, the command names the transaction, lets other sessions go first, and then continues', async (_, program, held, last) => {
   const { open, sql, environment } = await createFormerDatabase()
-  if (program !== later) await sql`delete from gateway.mapping`
+  if (program !== laterVersion) await sql`delete from gateway.mapping`
   const holder = open({ application_name: 'night batch' })
   const migration = await holder.begin(async transaction => {
     const [own] = await transaction`select pg_backend_pid() as pid`
@@ -88,7 +92,7 @@ test.each([
     expect(started.printed()).toContain(`backend ${own?.pid} (application night batch, login `)
     expect(started.printed()).toContain('idle in transaction')
     expect(started.printed()).toContain(held)
-    await sql.unsafe(write)
+    await sql.unsafe(insertStatement)
     return started
   })
   expect(await migration.ended).toBe(0)
@@ -100,12 +104,12 @@ test('migrate gives up after the time that --wait sets, and changes nothing', as
   const { open, sql, environment } = await createFormerDatabase()
   const holder = open({ application_name: 'night batch' })
   await holder.begin(async transaction => {
-    await transaction.unsafe(write)
-    const refused = await run(['migrate', '--wait', '1'], environment, later)
+    await transaction.unsafe(insertStatement)
+    const refused = await run(['migrate', '--wait', '1'], environment, laterVersion)
     expect([refused.code, refused.stdout]).toEqual([1, ''])
     expect(refused.stderr).toMatch(/\nThe migration did not get a lock that it needs\. It is held by backend \d+ \(/)
     expect(refused.stderr).toContain('application night batch')
-    expect(await readFurther(sql)).toEqual([])
+    expect(await readLaterMigrations(sql)).toEqual([])
   })
   await holder.end()
 })

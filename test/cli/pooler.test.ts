@@ -15,13 +15,17 @@ const { login, url } = await createLogin(platform, address, 'in role voucher_gat
 const configuration = 'docs/scaling.md has the configuration.'
 
 /** Returns the environment of a service whose connections send no start-up parameters. */
-const off = (DATABASE_URL = url) => ({ DATABASE_URL, DATABASE_STARTUP_PARAMETERS: 'off', LOG_LEVEL: 'warn' })
+const withoutStartupParameters = (DATABASE_URL = url) => ({
+  DATABASE_URL,
+  DATABASE_STARTUP_PARAMETERS: 'off',
+  LOG_LEVEL: 'warn',
+})
 
-const path = 'search_path = pg_catalog, pg_temp'
+const searchPathSetting = 'search_path = pg_catalog, pg_temp'
 
 /** Sets, for the login, the settings that a connection otherwise sends as start-up parameters. */
 async function setForLogin(): Promise<void> {
-  for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", 'jit = off', path])
+  for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", 'jit = off', searchPathSetting])
     await platform.unsafe(`alter role ${login} set ${setting}`)
 }
 
@@ -45,7 +49,7 @@ async function startPooler(change: (startup: Buffer) => Buffer): Promise<string>
 }
 
 /** Removes a parameter from a StartupMessage, as PgBouncer does for names in `ignore_startup_parameters`. */
-const dropParameters = (name: string) => (startup: Buffer) => {
+const createParameterFilter = (name: string) => (startup: Buffer) => {
   const words = startup.subarray(8, -2).toString().split('\0')
   const kept = words.filter((_, index) => words[index - (index % 2)] !== name)
   const body = Buffer.from(`${kept.join('\0')}\0\0`)
@@ -62,7 +66,7 @@ test.each([
   ['TimeZone', /TimeZone is (?!UTC)\S+ and not UTC/],
 ])('a pooler that drops %s is refused with the remedy', async (name, problem) => {
   await platform.unsafe(`alter role ${owner} in database ${address.database} set timezone = 'Europe/Paris'`)
-  const environment = { DATABASE_URL: await startPooler(dropParameters(name)) }
+  const environment = { DATABASE_URL: await startPooler(createParameterFilter(name)) }
   const refusal = refusalOf(await run(['token', 'list'], environment))
   expect(refusal).toMatch(problem)
   for (const remedy of ['ignore_startup_parameters', 'DATABASE_STARTUP_PARAMETERS=off', configuration]) {
@@ -71,10 +75,10 @@ test.each([
 })
 
 test('without start-up parameters a login with more rights than the role of the service is refused', async () => {
-  for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", path])
+  for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", searchPathSetting])
     await platform.unsafe(`alter role ${owner} in database ${address.database} set ${setting}`)
   try {
-    const refusal = refusalOf(await run(['token', 'list'], off(database.url)))
+    const refusal = refusalOf(await run(['token', 'list'], withoutStartupParameters(database.url)))
     expect(refusal).toContain(`The login ${owner} may change the audit`)
     expect(refusal).toContain('create role gateway_login login in role voucher_gateway;')
   } finally {
@@ -91,15 +95,19 @@ test('a read-only database is refused', async () => {
 
 test('the service uses no session that has lost its settings, reports the reason, and recovers when the settings are back', async () => {
   // Of these settings, the sessions of commands need only the search path.
-  expect(refusalOf(await run(['migrate'], off()))).toContain('search_path is "$user", public and not pg_catalog')
-  await platform.unsafe(`alter role ${login} set ${path}`)
-  const refusal = refusalOf(await run(['serve'], off()))
+  expect(refusalOf(await run(['migrate'], withoutStartupParameters()))).toContain(
+    'search_path is "$user", public and not pg_catalog',
+  )
+  await platform.unsafe(`alter role ${login} set ${searchPathSetting}`)
+  const refusal = refusalOf(await run(['serve'], withoutStartupParameters()))
   expect(refusal).toContain(`the role is ${login} and not voucher_gateway, statement_timeout is 0`)
   expect(refusal).toContain(configuration)
 
   await setForLogin()
-  const { token } = JSON.parse((await run(['token', 'create', '--name', 'Till', '--json'], off())).stdout)
-  const service = await serve(off())
+  const { token } = JSON.parse(
+    (await run(['token', 'create', '--name', 'Till', '--json'], withoutStartupParameters())).stdout,
+  )
+  const service = await serve(withoutStartupParameters())
   const list = () => service.list(token)
   const endSessions = () =>
     platform`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${login} and pid <> pg_backend_pid()`

@@ -7,30 +7,38 @@ const { database, build, client } = await startService()
 const tenantId = await build.tenant()
 await build.voucher(tenantId, { reference: 'ONE' })
 const { secret } = await build.token([tenantId])
-const issue = async (by = client): Promise<string> =>
+const issueToken = async (by = client): Promise<string> =>
   (await by.resolve(secret, tenantId, { voucher_reference: 'ONE' })).body.data.redemption_token
-const command = (args: string[], environment: NodeJS.ProcessEnv = {}) =>
+const runCommand = (args: string[], environment: NodeJS.ProcessEnv = {}) =>
   run(args, { DATABASE_URL: database.url, ...environment })
 
-async function check(token: string, args: string[] = [], environment: NodeJS.ProcessEnv = {}) {
-  const { code, stdout, stderr } = await command(['redemption-token', 'check', token, '--json', ...args], environment)
+async function checkByCommand(token: string, args: string[] = [], environment: NodeJS.ProcessEnv = {}) {
+  const { code, stdout, stderr } = await runCommand(
+    ['redemption-token', 'check', token, '--json', ...args],
+    environment,
+  )
   expect(stderr).toBe('')
   return { code, ...JSON.parse(stdout) }
 }
 
 test('the command explains the claims of a valid token', async () => {
-  const token = await issue()
+  const token = await issueToken()
   const claims = expect.objectContaining({ tenant_id: tenantId, aud: 'redemption' })
-  expect(await check(token, ['--tenant', String(tenantId)])).toEqual({ code: 0, valid: true, problems: [], claims })
-  const { stdout } = await command(['redemption-token', 'check', token])
+  expect(await checkByCommand(token, ['--tenant', String(tenantId)])).toEqual({
+    code: 0,
+    valid: true,
+    problems: [],
+    claims,
+  })
+  const { stdout } = await runCommand(['redemption-token', 'check', token])
   expect(stdout).toMatch(/^CLAIM +VALUE\niss +http:\/\/localhost:8080\n/)
   expect(stdout).toMatch(/\n\nThe token is valid\. A redemption accepts its jti once\.\n$/)
 })
 
 test('the command prints one sentence per problem of a token', async () => {
-  const token = await issue()
-  const problems = async (...given: Parameters<typeof check>) => {
-    const { code, valid, problems } = await check(...given)
+  const token = await issueToken()
+  const problems = async (...given: Parameters<typeof checkByCommand>) => {
+    const { code, valid, problems } = await checkByCommand(...given)
     expect([code, valid]).toEqual([1, false])
     return problems.join('\n')
   }
@@ -47,13 +55,13 @@ test('the command prints one sentence per problem of a token', async () => {
     `The issuer is http://localhost:8080, and not https://other.example.com (PUBLIC_URL).
 The audience is redemption, and not tills (REDEMPTION_AUDIENCE).`,
   )
-  const brief = await issue(await createApp(database, { REDEMPTION_TOKEN_TTL: '1' }))
+  const brief = await issueToken(await createApp(database, { REDEMPTION_TOKEN_TTL: '1' }))
   const expired = [expect.stringMatching(/^It has expired at 2\d{3}-.*\. Resolve the voucher again\.$/)]
-  await expect.poll(async () => (await check(brief)).problems).toEqual(expired)
+  await expect.poll(async () => (await checkByCommand(brief)).problems).toEqual(expired)
 })
 
 test('the command removes control characters from the text of a token, which may be forged', async () => {
-  const [header = ''] = (await issue()).split('.')
+  const [header = ''] = (await issueToken()).split('.')
   const { kid } = JSON.parse(`${Buffer.from(header, 'base64url')}`)
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const forged = [
@@ -61,20 +69,22 @@ test('the command removes control characters from the text of a token, which may
     encode({ iss: '\u001b[2J\u202eme', 'a\u009bb': '\n', aud: { toString: 1 }, exp: 'now' }),
     '',
   ].join('.')
-  const { code, stdout } = await command(['redemption-token', 'check', forged])
+  const { code, stdout } = await runCommand(['redemption-token', 'check', forged])
   expect(code).toBe(1)
   expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
   expect(stdout).toContain('The issuer is  [2J me, and not http://localhost:8080 (PUBLIC_URL).')
 })
 
 test('after a rotation both keys are published, and with --lost only the new key', async () => {
-  const former = await issue()
-  const rotated = await command(['keys', 'rotate', '--json'])
+  const former = await issueToken()
+  const rotated = await runCommand(['keys', 'rotate', '--json'])
   expect(JSON.parse(rotated.stdout)).toEqual({ kid: expect.stringMatching(/^[\w-]{43}$/), signs_in_seconds: 600 })
-  expect((await check(former)).valid).toBe(true)
-  const { stdout } = await command(['keys', 'rotate', '--lost'])
+  expect((await checkByCommand(former)).valid).toBe(true)
+  const { stdout } = await runCommand(['keys', 'rotate', '--lost'])
   expect(stdout).toMatch(/^The key [\w-]{43} is added\. It signs redemption tokens at each instance within 5 seconds\./)
-  expect((await check(former)).problems).toEqual([expect.stringMatching(/^The key [\w-]{43} is not published: /)])
-  const refused = await command(['keys', 'rotate'], { REDEMPTION_KEYS: 'ab'.repeat(32) })
+  expect((await checkByCommand(former)).problems).toEqual([
+    expect.stringMatching(/^The key [\w-]{43} is not published: /),
+  ])
+  const refused = await runCommand(['keys', 'rotate'], { REDEMPTION_KEYS: 'ab'.repeat(32) })
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('REDEMPTION_KEYS has the keys.')])
 })

@@ -13,7 +13,7 @@ import { listen } from '../support/free-port.ts'
 import { clockBy, refusalOf, run, type Service, serve, start } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
-const shared = await createDatabase()
+const sharedDatabase = await createDatabase()
 const dataDir = createDirectory()
 const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 
@@ -73,7 +73,7 @@ test('an empty database at DATABASE_URL is rejected with the command that migrat
 })
 
 test('a second signal ends a service that still waits for load balancers', async () => {
-  const service = await serve({ DATABASE_URL: shared.url, SHUTDOWN_DELAY: '60' })
+  const service = await serve({ DATABASE_URL: sharedDatabase.url, SHUTDOWN_DELAY: '60' })
   service.child.kill('SIGTERM')
   await until('it stops', () => service.log().includes('the service stops'))
   expect(await service.stop('SIGINT')).toBe(1)
@@ -127,7 +127,7 @@ test.each<[command: string, meant?: string]>([
     ...['import . --date-format dMyyyy', 'import . --table tenant', 'import - --table tenants'],
   ].map((command): [string] => [command]),
 ])('an invalid argument gives one line, a suggestion if there is one, and exit code 2: %s', async (command, meant) => {
-  const { code, stderr } = await run(command.split(' '), { DATABASE_URL: shared.url })
+  const { code, stderr } = await run(command.split(' '), { DATABASE_URL: sharedDatabase.url })
   expect([code, ...stderr.trim().split('\n').slice(1)]).toEqual([2, ...(meant ? [`(Did you mean ${meant}?)`] : [])])
 })
 
@@ -163,22 +163,28 @@ test('serve --live changes vouchers and consents, and stops with the service', a
 })
 
 test('serve --live is refused without the demo', async () => {
-  expect(refusalOf(await run(['serve', '--live'], { DATABASE_URL: shared.url }))).toContain('without DATABASE_URL')
+  expect(refusalOf(await run(['serve', '--live'], { DATABASE_URL: sharedDatabase.url }))).toContain(
+    'without DATABASE_URL',
+  )
 })
 
-const day = 86_400_000
-await shared.platform`insert into public.tenant (id, name) values (1, 'Shop')`
-const tomorrow = await createTestToken(shared.pool, [whole(1)], { expiresAt: new Date(Date.now() + day) })
-const yesterday = await createTestToken(shared.pool, [whole(1)], { expiresAt: new Date(Date.now() + day) })
-await shared.platform`
-  update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day' where id = ${yesterday.id}`
+const dayMs = 86_400_000
+await sharedDatabase.platform`insert into public.tenant (id, name) values (1, 'Shop')`
+const tokenUntilTomorrow = await createTestToken(sharedDatabase.pool, [whole(1)], {
+  expiresAt: new Date(Date.now() + dayMs),
+})
+const tokenUntilYesterday = await createTestToken(sharedDatabase.pool, [whole(1)], {
+  expiresAt: new Date(Date.now() + dayMs),
+})
+await sharedDatabase.platform`
+  update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day' where id = ${tokenUntilYesterday.id}`
 
 test.each([
-  ['ahead of', 3 * day],
-  ['behind', -3 * day],
+  ['ahead of', 3 * dayMs],
+  ['behind', -3 * dayMs],
 ])('when the clock of an instance is three days %s the database, tokens expire by the clock of the database, and the difference is reported', async (direction, by) => {
-  const service = await serve({ DATABASE_URL: shared.url }, { preload: clockBy(by) })
-  const answers = await Promise.all([tomorrow, yesterday].map(({ secret }) => service.list(secret)))
+  const service = await serve({ DATABASE_URL: sharedDatabase.url }, { preload: clockBy(by) })
+  const answers = await Promise.all([tokenUntilTomorrow, tokenUntilYesterday].map(({ secret }) => service.list(secret)))
   expect(answers.map(({ status }) => status)).toEqual([200, 401])
   const readiness = async () => {
     const { status, body } = await service.ready()

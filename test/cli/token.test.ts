@@ -5,27 +5,27 @@ import { startService } from '../support/service.ts'
 const { database, build, client } = await startService()
 const tenantId = await build.tenant()
 
-const token = (...args: string[]) => run(['token', ...args], { DATABASE_URL: database.url })
+const runTokenCommand = (...args: string[]) => run(['token', ...args], { DATABASE_URL: database.url })
 
-const list = async () => JSON.parse((await token('list', '--json')).stdout)
+const listByCommand = async () => JSON.parse((await runTokenCommand('list', '--json')).stdout)
 
-async function create(...options: string[]): Promise<{ id: number; token: string }> {
-  const made = await token('create', '--json', '--tenant', String(tenantId), ...options)
+async function createByCommand(...options: string[]): Promise<{ id: number; token: string }> {
+  const made = await runTokenCommand('create', '--json', '--tenant', String(tenantId), ...options)
   expect(made.code, made.stderr).toBe(0)
   return JSON.parse(made.stdout)
 }
 
-const hours = (instant: string) => (Date.parse(instant) - Date.now()) / 3_600_000
+const hoursUntil = (instant: string) => (Date.parse(instant) - Date.now()) / 3_600_000
 
 test('a token is created with a contact, a rate and an end', async () => {
   const options = ['--contact', 'ops@partner.example', '--rate-limit', '55', '--expires-in', '12h']
-  const made = await create('--name', 'Till', ...options)
+  const made = await createByCommand('--name', 'Till', ...options)
   expect(made).toMatchObject({ name: 'Till', contact: 'ops@partner.example', rate_limit: 55 })
   const answer = await client.rest(made.token, '/tenants')
   expect([answer.status, answer.headers['ratelimit-limit']]).toEqual([200, '55'])
-  const [listed] = await list()
+  const [listed] = await listByCommand()
   expect(listed).toMatchObject({ id: made.id, contact: 'ops@partner.example', rate_limit: 55, status: 'active' })
-  expect(hours(listed.expires_at)).toBeCloseTo(12, 1)
+  expect(hoursUntil(listed.expires_at)).toBeCloseTo(12, 1)
 
   const entries = await database.platform`
     select action, actor, detail->>'contact' as contact from gateway.audit_entry where token_id = ${made.id}`
@@ -36,12 +36,19 @@ test('a token is created with a contact, a rate and an end', async () => {
 test('a token is listed without its secret, and revoked', async () => {
   const other = await build.tenant()
   const permissions = ['--permission', 'view_vouchers', '--permission', 'view_orders']
-  const made = await create('--name', 'Listed', '--tenant', String(other), '--with-descendants', ...permissions)
+  const made = await createByCommand(
+    '--name',
+    'Listed',
+    '--tenant',
+    String(other),
+    '--with-descendants',
+    ...permissions,
+  )
   expect(made.token).toMatch(/^vgw_[0-9A-Za-z]{49}$/)
-  const lost = await token('create', '--name', 'Lost', '--tenant', '999999')
+  const lost = await runTokenCommand('create', '--name', 'Lost', '--tenant', '999999')
   expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('999999')])
-  expect((await token('revoke', String(made.id))).code).toBe(0)
-  const { stdout } = await token('list', '--json')
+  expect((await runTokenCommand('revoke', String(made.id))).code).toBe(0)
+  const { stdout } = await runTokenCommand('list', '--json')
   expect(stdout).not.toContain(made.token)
   expect(JSON.parse(stdout)[0]).toMatchObject({
     ...{ name: 'Listed', status: 'revoked', permissions: ['view_vouchers', 'view_orders'] },
@@ -50,29 +57,29 @@ test('a token is listed without its secret, and revoked', async () => {
 })
 
 test('a token is rotated, with an overlap or without', async () => {
-  const old = await create('--name', 'Turning', '--rate-limit', '44')
-  const rotated = await token('rotate', String(old.id), '--expires-in', '30d')
+  const old = await createByCommand('--name', 'Turning', '--rate-limit', '44')
+  const rotated = await runTokenCommand('rotate', String(old.id), '--expires-in', '30d')
   expect(rotated.code, rotated.stderr).toBe(0)
   const secret = /vgw_\w+/.exec(rotated.stdout)?.[0] ?? ''
   for (const each of [old.token, secret]) expect((await client.rest(each, '/tenants')).status).toBe(200)
-  const [after, before] = await list()
+  const [after, before] = await listByCommand()
   expect(after).toMatchObject({ name: 'Turning', rate_limit: 44, rotated_from: old.id, tenants: before.tenants })
-  expect(hours(before.expires_at)).toBeCloseTo(24, 1)
-  expect(hours(after.expires_at)).toBeCloseTo(720, 0)
+  expect(hoursUntil(before.expires_at)).toBeCloseTo(24, 1)
+  expect(hoursUntil(after.expires_at)).toBeCloseTo(720, 0)
 
-  const next = await token('rotate', String(after.id), '--overlap', '0s', '--json')
+  const next = await runTokenCommand('rotate', String(after.id), '--overlap', '0s', '--json')
   expect(JSON.parse(next.stdout)).toMatchObject({ rotated_from: after.id, token: expect.stringMatching(/^vgw_/) })
   expect((await client.rest(secret, '/tenants')).status).toBe(401)
 })
 
 test('an edit changes only the settings that its options name', async () => {
-  const made = await create('--name', 'Before', '--with-descendants', '--permission', 'view_vouchers')
-  const shown = await token('show', String(made.id))
+  const made = await createByCommand('--name', 'Before', '--with-descendants', '--permission', 'view_vouchers')
+  const shown = await runTokenCommand('show', String(made.id))
   expect(shown.stdout).toMatch(/^name +Before$/m)
   expect(shown.stdout).toMatch(new RegExp(`^tenants +.* \\(${tenantId}, with all below\\)$`, 'm'))
   expect(shown.stdout).not.toContain(made.token)
 
-  const edited = await token('edit', String(made.id), '--name', 'After', '--rate-limit', '77', '--json')
+  const edited = await runTokenCommand('edit', String(made.id), '--name', 'After', '--rate-limit', '77', '--json')
   expect(edited.code, edited.stderr).toBe(0)
   expect(JSON.parse(edited.stdout)).toMatchObject({
     ...{ name: 'After', rate_limit: 77, permissions: ['view_vouchers'] },
@@ -82,13 +89,13 @@ test('an edit changes only the settings that its options name', async () => {
   const other = await build.tenant()
   const tenants = [tenantId, other].flatMap(id => ['--tenant', String(id)])
   const options = [...tenants, '--permission', 'redeem_vouchers', '--rate-limit', 'default']
-  expect((await token('edit', String(made.id), ...options)).code).toBe(0)
-  expect(JSON.parse((await token('show', String(made.id), '--json')).stdout)).toMatchObject({
+  expect((await runTokenCommand('edit', String(made.id), ...options)).code).toBe(0)
+  expect(JSON.parse((await runTokenCommand('show', String(made.id), '--json')).stdout)).toMatchObject({
     rate_limit: null,
     permissions: ['redeem_vouchers'],
     tenants: [tenantId, other].map(id => ({ id, with_descendants: false })),
   })
-  for (const command of ['show', 'revoke', 'rotate']) expect((await token(command, '999999')).code).toBe(1)
+  for (const command of ['show', 'revoke', 'rotate']) expect((await runTokenCommand(command, '999999')).code).toBe(1)
 })
 
 test('a token for a new tenant is created even when the first step exceeds its time limit', async () => {
@@ -102,7 +109,7 @@ test('a token for a new tenant is created even when the first step exceeds its t
       grant usage on sequence public.slow_steps to public;
       create trigger delay before insert on gateway.step for each row execute function public.delay()`)
     .simple()
-  const made = await token('create', '--name', 'New', '--tenant', String(await build.tenant()))
+  const made = await runTokenCommand('create', '--name', 'New', '--tenant', String(await build.tenant()))
   expect(made.code, made.stderr).toBe(0)
   expect(await platform`select last_value > 1 as is_repeated from public.slow_steps`).toEqual([{ is_repeated: true }])
 })

@@ -31,10 +31,10 @@ const tenantId = await build.tenant({ name: 'Secret name' })
 const { secret } = await createTestToken(database.pool, [whole(tenantId)])
 
 // An OpenID provider whose answers are not valid. The test only reads the requests that arrive.
-const atProvider: unknown[] = []
+const traceparentsAtProvider: unknown[] = []
 const provider = await listen(
   createServer(({ headers }, response) => {
-    atProvider.push(headers.traceparent)
+    traceparentsAtProvider.push(headers.traceparent)
     response.writeHead(500).end()
   }),
 )
@@ -55,7 +55,7 @@ const service = await serve({
 })
 
 /** Sends a request with a trace context. @returns the id of the trace, and the id of the caller's span */
-async function ask(path: string, number: number, body?: object) {
+async function sendTracedRequest(path: string, number: number, body?: object) {
   const traceId = String(number).repeat(32)
   const spanId = String(number).repeat(16)
   const answer = await fetch(new URL(path, service.restAddress), {
@@ -73,10 +73,10 @@ async function ask(path: string, number: number, body?: object) {
 
 test('the span of a request belongs to the trace of the caller, and contains the spans of its operation and its statements', async () => {
   const list = '/api/external/v1/tenants/:tenant/sales/purchased-vouchers'
-  const rest = await ask(list.replace(':tenant', String(tenantId)), 1)
+  const rest = await sendTracedRequest(list.replace(':tenant', String(tenantId)), 1)
   const query = `query Own($id: ID!) { tenant(id: $id) { name purchasedVouchers(first: 1) { nodes { reference } } } }`
-  const graphql = await ask('/graphql', 2, { query, variables: { id: String(tenantId) } })
-  const signIn = await ask('/admin/login/openid', 3)
+  const graphql = await sendTracedRequest('/graphql', 2, { query, variables: { id: String(tenantId) } })
+  const signIn = await sendTracedRequest('/admin/login/openid', 3)
   expect([rest.status, graphql.status, signIn.status]).toEqual([200, 200, 503])
   const lines = () => logLinesIn(service.log()).filter(({ msg }) => msg === 'request')
   await build.voucher(tenantId)
@@ -107,7 +107,7 @@ test('the span of a request belongs to the trace of the caller, and contains the
   }
   const [failed] = within(signIn.spanId)
   expect(failed).toMatchObject({ status: SpanStatusCode.ERROR, attributes: { 'error.type': '503' } })
-  expect(atProvider).toContain(`00-${signIn.traceId}-${failed?.spanId}-01`)
+  expect(traceparentsAtProvider).toContain(`00-${signIn.traceId}-${failed?.spanId}-01`)
 
   const steps = spans.filter(({ name }) => name === 'step')
   expect(steps.length).toBeGreaterThan(0)

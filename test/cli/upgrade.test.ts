@@ -17,18 +17,18 @@ const releases = [
 const index = `00${second}.do.index.sql`
 const column = `00${third}.do.column.sql`
 const indexes = { [index]: 'create index removal_reason on gateway.removal (reason);' }
-/** A version whose release is a stop. `latest` is the version after it. */
-const middle = { entry: createLaterVersion({ releases: releases.slice(0, 2), migrations: indexes }) }
+/** A version whose release is a stop. `latestVersion` is the version after it. */
+const stopVersion = { entry: createLaterVersion({ releases: releases.slice(0, 2), migrations: indexes }) }
 const migrations = { ...indexes, [column]: 'alter table gateway.removal add column actor text;' }
-const latest = { entry: createLaterVersion({ releases, migrations }) }
+const latestVersion = { entry: createLaterVersion({ releases, migrations }) }
 
-const json = async (args: string[], environment: NodeJS.ProcessEnv, options = {}) => {
+const runJson = async (args: string[], environment: NodeJS.ProcessEnv, options = {}) => {
   const { code, stdout, stderr } = await run([...args, '--json'], environment, options)
   expect(stderr).toBe('')
   return { code, ...JSON.parse(stdout) }
 }
 
-const skipped = {
+const skippedReason = {
   code: 'RELEASE_SKIPPED',
   level: 'error',
   message: 'This version does not upgrade the database yet: release 0.3.0 has to run before it.',
@@ -41,9 +41,9 @@ test('an upgrade that skips a stop is refused with the name of that release, and
   await platform`insert into gateway.removal
     select 'voucher', 1, n, 'deleted', now() + n * interval '1 microsecond' from generate_series(1, 1000) n`
   await platform`analyze gateway.removal`
-  const check = (program: { entry: string }) => json(['migrate', '--check'], environment, program)
+  const check = (program: { entry: string }) => runJson(['migrate', '--check'], environment, program)
 
-  expect(await check(latest)).toEqual({
+  expect(await check(latestVersion)).toEqual({
     code: 1,
     release: '0.2.0',
     releases: ['0.3.0', '0.4.0'],
@@ -51,18 +51,20 @@ test('an upgrade that skips a stop is refused with the name of that release, and
     missing: [index, column],
     ...{ made: [], locks: [] },
     indexes: { count: 1, bytes: expect.any(Number), seconds: 1 },
-    findings: [skipped],
+    findings: [skippedReason],
   })
   for (const args of [['migrate'], ['migrate', '--dry-run']]) {
-    expect(refusalOf(await run(args, environment, latest))).toMatch(/^RELEASE_SKIPPED: .* release 0\.3\.0 has to run/)
+    expect(refusalOf(await run(args, environment, latestVersion))).toMatch(
+      /^RELEASE_SKIPPED: .* release 0\.3\.0 has to run/,
+    )
   }
   expect(await platform`select from gateway.migration`).toHaveLength(first)
 
-  expect(await check(middle)).toMatchObject({ code: 0, stops: [], findings: [] })
-  expect(await json(['migrate'], environment, middle)).toMatchObject({ code: 0, applied: [index] })
-  expect(await check(latest)).toMatchObject({ code: 0, release: '0.3.0', stops: [] })
-  expect(await json(['migrate'], environment, latest)).toMatchObject({ code: 0, applied: [column] })
-  expect(refusalOf(await run(['migrate'], environment, middle))).toMatch(
+  expect(await check(stopVersion)).toMatchObject({ code: 0, stops: [], findings: [] })
+  expect(await runJson(['migrate'], environment, stopVersion)).toMatchObject({ code: 0, applied: [index] })
+  expect(await check(latestVersion)).toMatchObject({ code: 0, release: '0.3.0', stops: [] })
+  expect(await runJson(['migrate'], environment, latestVersion)).toMatchObject({ code: 0, applied: [column] })
+  expect(refusalOf(await run(['migrate'], environment, stopVersion))).toMatch(
     new RegExp(`^DATABASE_NEWER: .*: ${column}\\. Install that version`),
   )
 })
@@ -82,7 +84,7 @@ test('doctor reports manual changes of the schema, and migrate creates changed f
   const { platform, url } = await createDatabase()
   const environment = { DATABASE_URL: url }
   const readDrift = async () => {
-    const { checks } = await json(['doctor'], environment)
+    const { checks } = await runJson(['doctor'], environment)
     const [found] = checks.flatMap(({ reasons }: { reasons: { code: string; message: string }[] }) =>
       reasons.filter(({ code }) => code === 'SCHEMA_CHANGED'),
     )
@@ -98,37 +100,37 @@ test('doctor reports manual changes of the schema, and migrate creates changed f
     .simple()
   const functions = 'gateway.check_records(integer) (dropped), gateway.is_late() (changed), gateway.open_scan (changed)'
   expect(await readDrift()).toBe(`${functions}, gateway.scan (changed).`)
-  const { made } = await json(['migrate'], environment)
+  const { made } = await runJson(['migrate'], environment)
   expect(made.sort()).toEqual(['check/check_records.sql', 'step/is_late.sql', 'step/open_scan.sql'])
   expect(await readDrift()).toBe('gateway.scan (changed).')
 })
 
 test('--status lists the files, with the time at which each was applied', async () => {
   const { url } = await createDatabase()
-  const { stdout } = await run(['migrate', '--status'], { DATABASE_URL: url }, latest)
+  const { stdout } = await run(['migrate', '--status'], { DATABASE_URL: url }, latestVersion)
   const rows = stdout.trim().split('\n')
   expect(rows).toHaveLength(third + 1)
   expect(rows[first]).toMatch(new RegExp(`^${files.at(-1)} +\\d{4}-\\d\\d-\\d\\dT`))
   expect(rows[second]).toMatch(new RegExp(`^${index} +missing$`))
-  expect((await json(['migrate', '--status'], { DATABASE_URL: url })).newer).toEqual([])
+  expect((await runJson(['migrate', '--status'], { DATABASE_URL: url })).newer).toEqual([])
 })
 
 test('--dry-run prints SQL with the same result as migrate, and prints nothing for an up-to-date database', async () => {
   const { owner: sql, url } = await createEmptyDatabase()
   // A first installation needs no stop.
-  const checked = await json(['migrate', '--check'], { DATABASE_URL: url }, latest)
+  const checked = await runJson(['migrate', '--check'], { DATABASE_URL: url }, latestVersion)
   expect(checked).toMatchObject({ code: 0, stops: [], findings: [] })
   const { stdout } = await run(['migrate', '--dry-run'], { DATABASE_URL: url })
   expect(await sql`select from pg_class where relnamespace = to_regnamespace('gateway')`).toHaveLength(0)
   await sql.unsafe(stdout).simple()
-  expect(await json(['migrate'], { DATABASE_URL: url })).toEqual({ code: 0, applied: [], made: [] })
-  expect(await json(['migrate', '--dry-run'], { DATABASE_URL: url })).toEqual({ code: 0, statements: [] })
+  expect(await runJson(['migrate'], { DATABASE_URL: url })).toEqual({ code: 0, applied: [], made: [] })
+  expect(await runJson(['migrate', '--dry-run'], { DATABASE_URL: url })).toEqual({ code: 0, statements: [] })
 })
 
 test('--check names the missing rights of the login, and the sessions that hold locks', async () => {
   const { address, platform, url } = await createDatabase()
   const { login, url: lowly } = await createLogin(platform, address)
-  const { code, findings } = await json(['migrate', '--check'], { DATABASE_URL: lowly })
+  const { code, findings } = await runJson(['migrate', '--check'], { DATABASE_URL: lowly })
   const forbidden = { code: 'MIGRATION_FORBIDDEN', level: 'error' }
   expect([code, findings]).toMatchObject([
     1,
@@ -143,7 +145,7 @@ test('--check names the missing rights of the login, and the sessions that hold 
     await transaction`lock table gateway.removal in access share mode`
     const [own] = await transaction`select pg_backend_pid() as pid`
     // A transaction counts after five seconds.
-    const check = () => json(['migrate', '--check'], { DATABASE_URL: url })
+    const check = () => runJson(['migrate', '--check'], { DATABASE_URL: url })
     const message = expect.stringContaining(`held by backend ${own?.pid} (`)
     const action = expect.stringContaining(`select pg_terminate_backend(${own?.pid});`)
     const findings = [{ code: 'MIGRATION_BLOCKED', level: 'warning', message, action }]

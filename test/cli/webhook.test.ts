@@ -20,7 +20,7 @@ const { NODE_EXTRA_CA_CERTS } = process.env
 const webhook = (...args: string[]) =>
   run(['webhook', ...args], { DATABASE_URL: database.url, NODE_EXTRA_CA_CERTS, ...configuration })
 
-async function json(...args: string[]) {
+async function runJson(...args: string[]) {
   const { code, stdout, stderr } = await webhook(...args, '--json')
   expect(code, stderr).toBe(0)
   return JSON.parse(stdout)
@@ -32,7 +32,7 @@ test('the commands add, test, pause, resume, replay, rotate and delete a webhook
   expect(await webhook('pause', '999999')).toMatchObject({ code: 1, stderr: 'No such webhook.\n' })
   const added = await webhook('create', '--token', String(tokenId), '--url', receiver.url)
   expect(added.code, added.stderr).toBe(0)
-  const [{ id }] = await json('list', '--token', String(tokenId))
+  const [{ id }] = await runJson('list', '--token', String(tokenId))
   expect(added.stdout).toContain(`\n  ${webhookSecret(key, id, 1)}\n`)
   receiver.secrets = [webhookSecret(key, id, 1), webhookSecret(key, id, 2)]
   expect((await webhook('test', String(id))).stdout).toBe('Delivered. (204)\n')
@@ -42,17 +42,17 @@ test('the commands add, test, pause, resume, replay, rotate and delete a webhook
   expect(await webhook('test', String(id))).toMatchObject({ code: 1, stdout })
   receiver.respond = answerWith(204)
 
-  expect(await json('pause', String(id))).toMatchObject({ state: 'paused', pause_reason: 'administrator' })
+  expect(await runJson('pause', String(id))).toMatchObject({ state: 'paused', pause_reason: 'administrator' })
   expect((await webhook('show', String(id))).stdout).toMatch(/^state +paused$[\s\S]*^\S+ +test +The receiver wants/m)
-  expect(await json('rotate', String(id))).toMatchObject({ secret: receiver.secrets[1], secret_version: 2 })
+  expect(await runJson('rotate', String(id))).toMatchObject({ secret: receiver.secrets[1], secret_version: 2 })
   await build.voucher(tenant)
-  await json('resume', String(id))
+  await runJson('resume', String(id))
   const isEvent = ({ type }: { type: string }) => type === 'purchased_vouchers.changed'
   await until('the event', () => receiver.received.some(isEvent))
-  await json('replay', String(id), '--from', '2h')
+  await runJson('replay', String(id), '--from', '2h')
   await until('the event again', () => receiver.received.filter(isEvent).length > 1)
   expect(receiver.received.at(-1)?.validBy.length).toBe(2)
-  expect((await json('show', String(id))).deliveries[0]).toMatchObject({ status: 204, error: null })
+  expect((await runJson('show', String(id))).deliveries[0]).toMatchObject({ status: 204, error: null })
 
   expect((await webhook('delete', String(id))).stdout).toBe(`Webhook ${id} is deleted.\n`)
   expect((await webhook('list')).stdout).toContain('webhook create --help')
