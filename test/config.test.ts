@@ -16,7 +16,7 @@ function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {
 }
 
 /** Returns matchers for problems that begin with these texts. */
-const beginWith = (...texts: string[]) => texts.map(text => expect.stringMatching(`^${text}`))
+const matchBeginnings = (...texts: string[]) => texts.map(text => expect.stringMatching(`^${text}`))
 
 test('one message lists every invalid variable by name', () => {
   const invalid = {
@@ -26,7 +26,7 @@ test('one message lists every invalid variable by name', () => {
     ...{ GRAPHIQL: 'yes', COMPRESSION: 'br' },
   }
   const problems = problemsOf(invalid)
-  expect(problems).toEqual(beginWith(...Object.keys(invalid).map(name => `${name}(.1)? must (be|have) `)))
+  expect(problems).toEqual(matchBeginnings(...Object.keys(invalid).map(name => `${name}(.1)? must (be|have) `)))
   expect(problems[0]).toBe('PORT must be a whole number from 0 to 65535')
 })
 
@@ -112,55 +112,65 @@ test('a provider can be configured with domains, with groups, or with both', () 
 })
 
 /** Returns one test case per value of a variable. */
-const each = (name: string, values: string[], problem = `${name} must be `) =>
+const createCases = (name: string, values: string[], problem = `${name} must be `) =>
   values.map((value): [NodeJS.ProcessEnv, string[]] => [{ [name]: value }, [problem]])
 
-const needsProvider = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS']
+const providerVariables = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS']
 const database = 'postgres://host/x?'
-const several = `${database}colour=red&sslmode=verfy-full&channel_binding=require&schema=shop&port=0`
+const urlWithSeveralFaults = `${database}colour=red&sslmode=verfy-full&channel_binding=require&schema=shop&port=0`
 const url = 'https://gateway.example.com'
 
 test.each<[NodeJS.ProcessEnv, problems: string[], workers?: number]>([
-  ...each('PUBLIC_URL', [
+  ...createCases('PUBLIC_URL', [
     'gateway.example.com',
     'http://gateway.example.com',
     'http://localhost.example.com',
     'ftp://localhost',
   ]),
-  ...each('PUBLIC_URL', [`${url}/admin`, `${url}?`, `${url}/#`], 'PUBLIC_URL must not have a path, query or fragment'),
-  ...each('PUBLIC_URL', ['https://ann:secret@gateway.example.com'], 'PUBLIC_URL must not have a user name or password'),
+  ...createCases(
+    'PUBLIC_URL',
+    [`${url}/admin`, `${url}?`, `${url}/#`],
+    'PUBLIC_URL must not have a path, query or fragment',
+  ),
+  ...createCases(
+    'PUBLIC_URL',
+    ['https://ann:secret@gateway.example.com'],
+    'PUBLIC_URL must not have a user name or password',
+  ),
   [
     { PUBLIC_URL: 'https://ann@gateway.example.com/x' },
     ['PUBLIC_URL must not have a user', 'PUBLIC_URL must not have a path'],
   ],
-  ...each('DATABASE_URL', ['mysql://host/x', 'host', 'postgres:host', 'postgres://u:p@host:99999/x']),
-  ...each('DATABASE_URL', ['postgres://a,b/x', 'postgres:///x?host=a,b'], 'DATABASE_URL must name one host'),
+  ...createCases('DATABASE_URL', ['mysql://host/x', 'host', 'postgres:host', 'postgres://u:p@host:99999/x']),
+  ...createCases('DATABASE_URL', ['postgres://a,b/x', 'postgres:///x?host=a,b'], 'DATABASE_URL must name one host'),
   [
-    { DATABASE_URL: several },
+    { DATABASE_URL: urlWithSeveralFaults },
     ['colour', 'a value of channel_binding', 'a value of port', 'a value of schema', 'a value of sslmode'].map(
       what => `DATABASE_URL has ${what}`,
     ),
   ],
-  ...each(
+  ...createCases(
     'DATABASE_URL',
     ['gssencmode=require', 'target_session_attrs=standby', 'service=shop', 'hostaddr=::1', 'sslcrldir=/etc'].map(
       parameter => database + parameter,
     ),
     'DATABASE_URL has a value of \\w+ that is not supported: ',
   ),
-  ...each('DATABASE_URL', [`${database}sslcert=/nowhere`], 'DATABASE_URL has the file sslcert, which cannot'),
-  ...each(
+  ...createCases('DATABASE_URL', [`${database}sslcert=/nowhere`], 'DATABASE_URL has the file sslcert, which cannot'),
+  ...createCases(
     'DATABASE_URL',
     ['require', 'disable', 'verify-ca'].map(mode => `${database}sslrootcert=system&sslmode=${mode}`),
     'DATABASE_URL must have sslmode=verify-full, or none, with sslrootcert=system',
   ),
-  ...each('NODE_ENV', ['prod', 'Production']),
-  ...each(
+  ...createCases('NODE_ENV', ['prod', 'Production']),
+  ...createCases(
     'SECURITY_CONTACT',
     'ann ann@example.com;bo@example.com http://example.com https:// javascript:x ann@example.com?x ,'.split(' '),
   ),
-  ...each('LOG_REQUESTS', ['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%']),
-  ...needsProvider.flatMap(name => each(name, ['x'], `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://`)),
+  ...createCases('LOG_REQUESTS', ['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%']),
+  ...providerVariables.flatMap(name =>
+    createCases(name, ['x'], `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://`),
+  ),
   ...['@example.com', '*.example.com', 'a.com;b.com', 'a.com b.com', 'https://a.com'].map(
     (value): [NodeJS.ProcessEnv, string[]] => [{ ...provider, OIDC_DOMAINS: value }, ['OIDC_DOMAINS must be domains']],
   ),
@@ -186,13 +196,13 @@ test.each<[NodeJS.ProcessEnv, problems: string[], workers?: number]>([
     ['RATE_STORE must be redis, or not be set, when REDIS_URL'],
   ],
 ])('%j is rejected: %j', (environment, problems, workers = 1) => {
-  expect(problemsOf(environment, workers)).toEqual(beginWith(...problems))
+  expect(problemsOf(environment, workers)).toEqual(matchBeginnings(...problems))
 })
 
-const unencoded = ['50%off', '%ff', '12?s3cret', '12#s3cret', '12/s3cret']
+const unencodedPasswords = ['50%off', '%ff', '12?s3cret', '12#s3cret', '12/s3cret']
 
 test.each(
-  unencoded,
+  unencodedPasswords,
 )('the password %s in DATABASE_URL, which is not percent-encoded, is refused and not shown', password => {
   const [problem, ...others] = problemsOf({ DATABASE_URL: `postgres://ann:${password}@localhost/shop` })
   expect(problem).toContain('DATABASE_URL must have each % / ? # @ in a user name or password written as %25')

@@ -16,11 +16,11 @@ import {
 import { type Change, hrefOf, readAddress, resolveView, type View } from '../../packages/dashboard/src/view.ts'
 
 const today = '2026-11-22'
-const read = (search: string, tenant = '1') => resolveView(readAddress(search), tenant, today)
+const readView = (search: string, tenant = '1') => resolveView(readAddress(search), tenant, today)
 
 const day = fc.integer({ min: -8_000, max: 3_000 }).map(days => addDays(today, days))
 /** Names of parameters that only a part of the page uses, and the view does not read. */
-const word = fc.stringMatching(/^table-[a-z]{1,4}$/)
+const parameterName = fc.stringMatching(/^table-[a-z]{1,4}$/)
 const change: fc.Arbitrary<Change> = fc.record(
   {
     tenant: fc.integer({ min: 1, max: 9e15 }).map(String),
@@ -32,11 +32,11 @@ const change: fc.Arbitrary<Change> = fc.record(
     currency: fc.constantFrom('EUR', 'GBP', null),
     isLive: fc.boolean(),
     voucher: fc.constantFrom('VjoxMg==', null),
-    params: fc.dictionary(word, fc.string(), { maxKeys: 3 }),
+    params: fc.dictionary(parameterName, fc.string(), { maxKeys: 3 }),
   },
   { requiredKeys: [] },
 )
-const days = fc
+const dayRange = fc
   .tuple(day, day)
   .map(([one, other]) => (one < other ? { from: one, to: other } : { from: other, to: one }))
 
@@ -48,18 +48,18 @@ function omitDropped({ by: _by, params = {}, ...rest }: Change, view: View): Cha
 
 test('an address without parameters shows the last twelve months of the tenant and its descendants', () => {
   const year = { period: 'last-12-months', from: '2025-12-01', to: today, by: 'MONTH' }
-  expect(read('', '7')).toMatchObject({ tenant: '7', withDescendants: true, ...year, isLive: true, currency: null })
+  expect(readView('', '7')).toMatchObject({ tenant: '7', withDescendants: true, ...year, isLive: true, currency: null })
 })
 
 test('the address of a view reproduces the view after any series of changes', () => {
-  const steps = fc.array(fc.oneof(change, days), { minLength: 1, maxLength: 4 })
+  const steps = fc.array(fc.oneof(change, dayRange), { minLength: 1, maxLength: 4 })
   fc.assert(
     fc.property(steps, changes => {
-      let view: View = read('')
+      let view: View = readView('')
       for (const next of changes) {
-        view = read(hrefOf(view, next))
+        view = readView(hrefOf(view, next))
         expect(view).toMatchObject('from' in next ? next : omitDropped(next, view))
-        expect(read(hrefOf(view))).toEqual(view)
+        expect(readView(hrefOf(view))).toEqual(view)
         expect(isIntervalAllowed(view, view.by)).toBe(true)
       }
     }),
@@ -83,12 +83,12 @@ test.each<[string, Partial<View>, ...faults: string[]]>([
   ['?compare=ever', { comparison: 'last-year' }, '“ever”'],
   ['?below=yes', { withDescendants: true }],
 ])('the address %s shows what can be shown, and says what is not valid', (search, expected, ...faults) => {
-  expect(read(search)).toMatchObject(expected)
+  expect(readView(search)).toMatchObject(expected)
   expect(readAddress(search).faults).toEqual(faults.map(words => expect.stringContaining(words)))
 })
 
 test('the address of another tenant names no voucher and no page of a table', () => {
-  const view = read('?tenant=1&voucher=Vjox&after=x&period=this-year&zone=UTC')
+  const view = readView('?tenant=1&voucher=Vjox&after=x&period=this-year&zone=UTC')
   expect(hrefOf(view, { tenant: '2' })).toBe('?tenant=2&period=this-year')
   expect(hrefOf(view, { params: { after: '', tenant: '9' } })).toBe('?tenant=1&period=this-year&zone=UTC&voucher=Vjox')
 })
@@ -101,18 +101,18 @@ test.each<Change>([
   { period: 'today' },
   { from: '2026-01-01', to: '2026-01-31' },
 ])('the address names no place in a list that changes with %o', other => {
-  const view = read('?tenant=1&after=x&before=y&currency=GBP&table=vouchers')
-  expect(read(hrefOf(view, { by: 'WEEK', currency: 'GBP' })).params).toMatchObject({ after: 'x', before: 'y' })
-  const { after, before } = read(hrefOf(view, other)).params
+  const view = readView('?tenant=1&after=x&before=y&currency=GBP&table=vouchers')
+  expect(readView(hrefOf(view, { by: 'WEEK', currency: 'GBP' })).params).toMatchObject({ after: 'x', before: 'y' })
+  const { after, before } = readView(hrefOf(view, other)).params
   expect([after, before]).toEqual([undefined, undefined])
-  expect(read(hrefOf(view, { ...other, params: { after: 'z' } })).params.after).toBe('z')
+  expect(readView(hrefOf(view, { ...other, params: { after: 'z' } })).params.after).toBe('z')
 })
 
 test('the address of another period has the default interval of that period', () => {
-  const weeks = read('?tenant=1&period=this-year&by=week')
-  expect(read(hrefOf(weeks, { currency: 'EUR' })).by).toBe('WEEK')
-  expect(read(hrefOf(weeks, { period: 'last-30-days' })).by).toBe('DAY')
-  expect(read(hrefOf(weeks, { from: '2024-01-01', to: '2025-12-31' })).by).toBe('MONTH')
+  const weeks = readView('?tenant=1&period=this-year&by=week')
+  expect(readView(hrefOf(weeks, { currency: 'EUR' })).by).toBe('WEEK')
+  expect(readView(hrefOf(weeks, { period: 'last-30-days' })).by).toBe('DAY')
+  expect(readView(hrefOf(weeks, { from: '2024-01-01', to: '2025-12-31' })).by).toBe('MONTH')
 })
 
 test('a named period ends today, or before the current month, quarter or year', () => {

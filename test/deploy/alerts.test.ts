@@ -13,9 +13,9 @@ import { dashboards } from './dashboards.ts'
 import { alertsFile, promtool } from './prometheus.ts'
 
 const root = join(import.meta.dirname, '../..')
-const text = readFileSync(alertsFile, 'utf8')
-const all = (pattern: RegExp, of = text) => [...of.matchAll(pattern)].map(([, found = '']) => found)
-const names = all(/- alert: (\w+)/g)
+const alertsText = readFileSync(alertsFile, 'utf8')
+const findAll = (pattern: RegExp, of = alertsText) => [...of.matchAll(pattern)].map(([, found = '']) => found)
+const alertNames = findAll(/- alert: (\w+)/g)
 const runbook = readFileSync(join(root, 'docs/alerts.md'), 'utf8')
 
 const Text = z.string()
@@ -35,7 +35,7 @@ const Cases = z.array(
   }),
 )
 const cases = Cases.parse(parse(readFileSync(join(import.meta.dirname, 'alerts.cases.yaml'), 'utf8')))
-const rules = new Map(Rules.parse(parse(text)).groups[0].rules.map(rule => [rule.alert, rule]))
+const rules = new Map(Rules.parse(parse(alertsText)).groups[0].rules.map(rule => [rule.alert, rule]))
 
 /** The cases in the format of promtool. A text without values is copied from its rule. */
 const unitTests = cases.map(({ name, interval, series, alerts }) => ({
@@ -55,17 +55,17 @@ test('promtool accepts the rules, and each alert fires at the expected time, but
   const file = join(createDirectory(), 'alerts.json')
   writeFileSync(file, JSON.stringify({ rule_files: [alertsFile], evaluation_interval: '1m', tests: unitTests }))
   await promtool(['test', 'rules', file])
-  expect(cases.flatMap(({ alerts }) => Object.keys(alerts)).filter(name => !names.includes(name))).toEqual([])
-  expect(names.filter(name => !cases.some(({ alerts }) => name in alerts))).toEqual([])
+  expect(cases.flatMap(({ alerts }) => Object.keys(alerts)).filter(name => !alertNames.includes(name))).toEqual([])
+  expect(alertNames.filter(name => !cases.some(({ alerts }) => name in alerts))).toEqual([])
 })
 
 test('each alert has an entry in the runbook, and each entry of the runbook has an alert', () => {
-  expect(all(/^## (\w+)$/gm, runbook).sort()).toEqual(names.toSorted())
-  expect(all(/runbook_url: (.*)/g)).toEqual(names.map(name => `docs/alerts.md#${name.toLowerCase()}`))
+  expect(findAll(/^## (\w+)$/gm, runbook).sort()).toEqual(alertNames.toSorted())
+  expect(findAll(/runbook_url: (.*)/g)).toEqual(alertNames.map(name => `docs/alerts.md#${name.toLowerCase()}`))
 })
 
 /** The alerts about reasons. `isAbout` returns true for a code of the level error for which the alert fires. */
-const ofReasons = [...text.matchAll(/- alert: (\w+)(?:(?!- alert:)[\s\S])*?vgw_reason\{([^}]*)\}/g)].map(
+const reasonAlerts = [...alertsText.matchAll(/- alert: (\w+)(?:(?!- alert:)[\s\S])*?vgw_reason\{([^}]*)\}/g)].map(
   ([, name = '', selector = '']) => {
     const [, operator = '', value = ''] = /code(!~|=~|=)"([^"]*)"/.exec(selector) ?? []
     const pattern = new RegExp(`^(${value})$`)
@@ -75,7 +75,7 @@ const ofReasons = [...text.matchAll(/- alert: (\w+)(?:(?!- alert:)[\s\S])*?vgw_r
 )
 
 test('each reason of the level error has one alert, and its runbook entry names the reason, except in VoucherGatewayError', () => {
-  const alertsOf = (code: string) => ofReasons.filter(({ isAbout }) => isAbout(code)).map(({ name }) => name)
+  const alertsOf = (code: string) => reasonAlerts.filter(({ isAbout }) => isAbout(code)).map(({ name }) => name)
   for (const code of Object.keys(errors)) {
     const [name = '', ...others] = alertsOf(code)
     expect([name, others], code).toEqual([expect.any(String), []])
@@ -83,22 +83,22 @@ test('each reason of the level error has one alert, and its runbook entry names 
     expect(name === 'VoucherGatewayError' || entry?.includes(`\`${code}\``), `${code} in ${name}`).toBe(true)
   }
   // An alert about an unknown code would never fire.
-  expect(all(/code="(\w+)"/g).filter(code => !(code in errors))).toEqual([])
+  expect(findAll(/code="(\w+)"/g).filter(code => !(code in errors))).toEqual([])
 })
 
 test('each alert names the person who has the rights for its remedy', () => {
   const roles =
     /^'?(The operator of the service|The owner of the (table|schema gateway)|An administrator of the|The people of the platform) /
-  expect(all(/ remedy: (.*)/g).filter(remedy => roles.test(remedy))).toHaveLength(names.length)
-  const whos = all(/^- Do(.*)$/gm, runbook)
+  expect(findAll(/ remedy: (.*)/g).filter(remedy => roles.test(remedy))).toHaveLength(alertNames.length)
+  const whos = findAll(/^- Do(.*)$/gm, runbook)
   const role = '(operator|owner|administrator|platform)'
   const known = new RegExp(`^ \\(${role}(, ${role})*\\): `)
-  expect(whos.filter(who => known.test(who))).toHaveLength(names.length)
+  expect(whos.filter(who => known.test(who))).toHaveLength(alertNames.length)
 })
 
 test('each metric of the service is in a panel or in an alert', () => {
-  const shown = text + JSON.stringify(dashboards)
-  const own = all(/`((?:vgw|http)_\w+)`/g, readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
+  const shown = alertsText + JSON.stringify(dashboards)
+  const own = findAll(/`((?:vgw|http)_\w+)`/g, readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
   expect(own.length).toBeGreaterThan(20)
   expect(own.filter(name => !shown.includes(name))).toEqual([])
 })

@@ -21,12 +21,12 @@ const folder = createDirectory()
 cpSync(join(import.meta.dirname, '../../deploy'), folder, { recursive: true })
 const createSecrets = (...receiver: string[]) =>
   spawnSync(join(folder, 'create-secrets'), receiver, { encoding: 'utf8' })
-const withoutReceiver = createSecrets()
+const withoutReceiverOutcome = createSecrets()
 createSecrets('https://alerts.example.com/hook')
-const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8')
+const readSecret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8')
 
 /** Runs Docker Compose. No engine is needed to check a file. */
-const compose = (...args: string[]) =>
+const runCompose = (...args: string[]) =>
   spawnSync('docker-compose', ['-f', 'compose.yaml', ...args], { cwd: folder, encoding: 'utf8' })
 
 const Service = z.looseObject({
@@ -44,13 +44,13 @@ const Service = z.looseObject({
   secrets: z.array(z.object({ source: z.string(), target: z.string().optional() })).optional(),
   networks: z.record(z.string(), z.unknown()),
 })
-const printed = compose('config', '--format', 'json')
+const printedConfig = runCompose('config', '--format', 'json')
 const Network = z.object({ internal: z.boolean().optional() })
 const File = z.object({ services: z.record(z.string(), Service), networks: z.record(z.string(), Network) })
-const { services, networks } = File.parse(JSON.parse(printed.stdout))
+const { services, networks } = File.parse(JSON.parse(printedConfig.stdout))
 
 test('Docker Compose accepts the file', () => {
-  expect(compose('config', '-q')).toMatchObject({ status: 0, stdout: '', stderr: '' })
+  expect(runCompose('config', '-q')).toMatchObject({ status: 0, stdout: '', stderr: '' })
 })
 
 test.each(Object.entries(services))('%s runs without root, on a file system that it cannot change', (name, service) => {
@@ -73,7 +73,7 @@ test.each(Object.entries(services))('%s runs without root, on a file system that
 test('the service reads its configuration, and publishes only the port of the API', () => {
   const environment = services.gateway?.environment ?? {}
   const image = { NODE_ENV: 'production', HOST: '0.0.0.0' }
-  const config = readConfig({ ...image, ...environment, ...parseEnv(secret('gateway.env')) })
+  const config = readConfig({ ...image, ...environment, ...parseEnv(readSecret('gateway.env')) })
   expect(config).toMatchObject({ rateStore: 'redis', startupParameters: false, compression: true, healthPort: 8081 })
   expect(services.gateway?.ports?.map(({ target }) => target)).toEqual([8080])
   expect(services.gateway?.secrets).toEqual([{ source: 'gateway.env', target: '/app/.env' }])
@@ -133,13 +133,16 @@ test('all passwords differ, and only the owner can enter the directory of the se
   expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700)
   const passwords = readdirSync(join(folder, 'secrets'))
     .filter(name => name.endsWith('_password'))
-    .map(secret)
+    .map(readSecret)
   expect(new Set(passwords).size).toBe(4)
   for (const password of passwords) expect(password).toMatch(/^[\da-f]{64}$/)
   expect(createSecrets('https://alerts.example.com/hook').status).toBe(1)
   // `create-secrets` needs the URL of a receiver, because alerts would reach no person without one.
-  expect(withoutReceiver).toMatchObject({ status: 2, stderr: expect.stringContaining('create-secrets https://') })
-  expect(secret('alert_webhook_url')).toBe('https://alerts.example.com/hook')
+  expect(withoutReceiverOutcome).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('create-secrets https://'),
+  })
+  expect(readSecret('alert_webhook_url')).toBe('https://alerts.example.com/hook')
 })
 
 test('one login of roles.sql migrates the database, and the other login serves it through PgBouncer', async () => {
@@ -150,7 +153,7 @@ test('one login of roles.sql migrates the database, and the other login serves i
   const options = ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1', '-p', port, '-U', 'postgres', '-f', roles]
   execFileSync('psql', options)
   const urlOf = (name: string, former: string, at: string) =>
-    `${parseEnv(secret(name)).DATABASE_URL}`.replace(former, at)
+    `${parseEnv(readSecret(name)).DATABASE_URL}`.replace(former, at)
 
   const owner = { DATABASE_URL: urlOf('migrate.env', 'postgres:5432', `127.0.0.1:${port}`) }
   expect(await run(['migrate'], owner)).toMatchObject({ code: 0 })
@@ -161,7 +164,7 @@ test('one login of roles.sql migrates the database, and the other login serves i
 
   // PgBouncer runs as another user, who cannot read the directory of the secrets, so its file of users is copied.
   const users = join(folder, 'userlist.txt')
-  writeFileSync(users, secret('userlist.txt'))
+  writeFileSync(users, readSecret('userlist.txt'))
   const at = { server: { host: '127.0.0.1', port: server.port }, port: await freePort(), login: 'gateway_login' }
   const pooler = createPgBouncer({ ...at, changes: { auth_file: users } })
   afterFile(pooler.remove)

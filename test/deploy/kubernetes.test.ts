@@ -24,7 +24,7 @@ writeSecret('gateway.env', 'first')
 writeSecret('migrate/owner.env', 'first')
 
 /** Builds the manifests of a folder. @returns the manifests that `kubectl apply -k` would send */
-const kustomize = (path = '.'): unknown[] =>
+const buildManifests = (path = '.'): unknown[] =>
   parseAllDocuments(execFileSync('kubectl', ['kustomize', join(folder, path)], { encoding: 'utf8' })).map(each =>
     each.toJS(),
   )
@@ -33,20 +33,20 @@ const read = (file: string) => parse(readFileSync(join(folder, file), 'utf8'))
 const models = { ConfigMap, Secret, Service, Deployment, Job, NetworkPolicy, PodDisruptionBudget }
 const kindOf = (manifest: unknown) => (manifest as { kind: keyof typeof models }).kind
 /** Returns the manifest of a kind, of which there must be exactly one. */
-function only<Kind extends keyof typeof models>(kind: Kind, manifests: readonly unknown[]) {
+function findOnly<Kind extends keyof typeof models>(kind: Kind, manifests: readonly unknown[]) {
   const found = manifests.filter(manifest => kindOf(manifest) === kind)
   expect(found, kind).toHaveLength(1)
   return new models[kind](found[0] as never) as InstanceType<(typeof models)[Kind]>
 }
 
-const manifests = kustomize()
-const ofMigration = kustomize('migrate')
-const deployment = only('Deployment', manifests)
-const job = only('Job', ofMigration)
-const budget = only('PodDisruptionBudget', manifests)
-const service = only('Service', manifests)
-const configMap = only('ConfigMap', manifests)
-const policy = only('NetworkPolicy', manifests)
+const manifests = buildManifests()
+const migrationManifests = buildManifests('migrate')
+const deployment = findOnly('Deployment', manifests)
+const job = findOnly('Job', migrationManifests)
+const budget = findOnly('PodDisruptionBudget', manifests)
+const service = findOnly('Service', manifests)
+const configMap = findOnly('ConfigMap', manifests)
+const policy = findOnly('NetworkPolicy', manifests)
 const monitor = new PodMonitor(read('prometheus-operator/pod-monitor.yaml'))
 const rule = new PrometheusRule(read('prometheus-operator/prometheus-rule.yaml'))
 const pods = [deployment.spec?.template, job.spec?.template]
@@ -54,7 +54,7 @@ const image = { NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '8080' }
 const config = readConfig({ ...image, ...configMap.data, DATABASE_URL: 'postgres://localhost/gateway' })
 
 test('Kubernetes accepts each manifest', () => {
-  const all = [...manifests, ...ofMigration].map(manifest => new models[kindOf(manifest)](manifest as never))
+  const all = [...manifests, ...migrationManifests].map(manifest => new models[kindOf(manifest)](manifest as never))
   expect(all).toHaveLength(9)
   // Secrets are left out: kubectl breaks their values into lines, and the schema forbids line breaks.
   const [secrets, others] = [all.filter(({ kind }) => kind === 'Secret'), all.filter(({ kind }) => kind !== 'Secret')]
@@ -66,7 +66,7 @@ test('each key in the manifests exists in the types of Kubernetes', () => {
   // The compiler reports a key in an object literal that its type does not have.
   const place = createDirectory()
   symlinkSync(resolve('node_modules'), join(place, 'node_modules'))
-  for (const [index, manifest] of [...manifests, ...ofMigration, monitor, rule].entries()) {
+  for (const [index, manifest] of [...manifests, ...migrationManifests, monitor, rule].entries()) {
     const { apiVersion, kind } = manifest as { apiVersion: string; kind: string }
     const of = apiVersion.startsWith('monitoring') ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models'
     const text = `import type { I${kind} } from '${of}/${apiVersion}'
@@ -126,7 +126,7 @@ test('the probes, the service and the disruption budget match the settings and t
 })
 
 test('a changed secret or setting starts new pods', () => {
-  const templateNow = () => only('Deployment', kustomize()).spec?.template
+  const templateNow = () => findOnly('Deployment', buildManifests()).spec?.template
   const before = templateNow()
   expect(templateNow()).toEqual(before)
   writeSecret('gateway.env', 'second')
@@ -140,7 +140,7 @@ test('a changed secret or setting starts new pods', () => {
 test('the network policies allow incoming requests and scrapes, and outgoing connections that the configuration needs', () => {
   const portsOf = (rules: readonly { ports?: readonly { port?: number | string }[] }[] = []) =>
     rules.flatMap(({ ports = [] }) => ports.map(({ port }) => port))
-  for (const each of [policy, only('NetworkPolicy', ofMigration)]) {
+  for (const each of [policy, findOnly('NetworkPolicy', migrationManifests)]) {
     expect(each.spec?.policyTypes).toEqual(['Ingress', 'Egress'])
     // A rule without an address would allow all addresses.
     for (const { from } of each.spec?.ingress ?? []) expect(from?.length).toBeGreaterThan(0)
@@ -149,7 +149,7 @@ test('the network policies allow incoming requests and scrapes, and outgoing con
   // The port of the health checks stays closed, because their answers contain keys.
   expect(portsOf(policy.spec?.ingress)).toEqual(['http', 'metrics'])
   expect(portsOf(policy.spec?.egress)).toEqual([53, 53, 5432, 6432, 6379, 443])
-  const migration = only('NetworkPolicy', ofMigration)
+  const migration = findOnly('NetworkPolicy', migrationManifests)
   expect(job.spec?.template.metadata?.labels).toMatchObject(migration.spec!.podSelector.matchLabels!)
   expect(migration.spec?.ingress).toBeUndefined()
   expect(portsOf(migration.spec?.egress)).toEqual([53, 53, 5432])

@@ -19,18 +19,20 @@ const venue = '00000000-0000-0000-0000-000000000001'
 /** The id of the venue: the lowest id for keys that are no integers. */
 const tenant = '9000000000000000'
 // Logical replication sends only flushed WAL, and these servers commit without a flush by default.
-const logical = { wal_level: 'logical', synchronous_commit: 'on', max_slot_wal_keep_size: '128MB' }
-const [platform, primary] = await Promise.all([startFaultServer(logical), startFaultServer()])
+const serverSettings = { wal_level: 'logical', synchronous_commit: 'on', max_slot_wal_keep_size: '128MB' }
+const [platform, primary] = await Promise.all([startFaultServer(serverSettings), startFaultServer()])
 const standby = await startStandby(primary)
 await primary.use('postgres', sql => sql`create database gateway`)
 await platform.use('postgres', sql => sql`create database shop`)
-const atPlatform = (statements: string) => platform.use('shop', sql => sql.unsafe(statements).simple())
-const atGateway = (statements: string) => primary.use('gateway', sql => sql.unsafe(statements).simple())
-const cards = (from: number, to: number, cents = '5000') => `
+const runAtPlatform = (statements: string) => platform.use('shop', sql => sql.unsafe(statements).simple())
+const runAtGateway = (statements: string) => primary.use('gateway', sql => sql.unsafe(statements).simple())
+const createCardInsert = (from: number, to: number, cents = '5000') => `
   insert into shop."Gift Card" ("No", venue, code, "valueCents")
     select 'C' || n, '${venue}', 'CODE-' || n, ${cents} from generate_series(${from}, ${to}) n`
-await atPlatform(venuesTables)
-await atPlatform(`insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main'); ${cards(1, 500)}`)
+await runAtPlatform(venuesTables)
+await runAtPlatform(
+  `insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main'); ${createCardInsert(1, 500)}`,
+)
 
 const metricsPort = await freePort()
 const environment = {
@@ -66,7 +68,7 @@ const calls = [
   () => call(vouchers, 'vgw_unknown'),
 ]
 let stopped = false
-const load = Promise.all(
+const runningCallers = Promise.all(
   Array.from({ length: 12 }, async (_, caller) => {
     for (let turn = caller; !stopped; turn++) {
       await calls[turn % calls.length]?.()
@@ -76,17 +78,17 @@ const load = Promise.all(
 )
 afterFile(() => {
   stopped = true
-  return load
+  return runningCallers
 })
 
 /** Waits until all of these alerts fire. */
-const firing = (...names: string[]) =>
+const untilFiring = (...names: string[]) =>
   expect.poll(prometheus.firing, { timeout: 40_000 }).toEqual(expect.arrayContaining(names))
 
 test('promtool accepts the metrics of a loaded service', async () => {
   await call(`/api/external/export/v1/tenants/${tenant}/purchased-vouchers`)
   await createVisitor(origin).submit('/admin/login', { email: 'nobody@example.com', password: 'not this one, surely' })
-  await firing('VoucherGatewayTokensEnd')
+  await untilFiring('VoucherGatewayTokensEnd')
   await promtool(['check', 'metrics'], await scrape())
 })
 
@@ -94,11 +96,14 @@ test('alerts fire when steps cannot be made, and when changes of the platform do
   const session = primary.open('gateway')
   await session.begin(async locked => {
     await locked`lock table gateway.step_lock in exclusive mode`
-    await atPlatform(cards(501, 2600))
-    await until('there are notes', async () => (await atGateway('select count(*) from gateway.note'))[0]?.count > 1000)
-    await atGateway('alter subscription voucher_gateway disable')
-    await atPlatform(`create table public.log as select repeat('x', 1000) from generate_series(1, 90000)`)
-    await firing(
+    await runAtPlatform(createCardInsert(501, 2600))
+    await until(
+      'there are notes',
+      async () => (await runAtGateway('select count(*) from gateway.note'))[0]?.count > 1000,
+    )
+    await runAtGateway('alter subscription voucher_gateway disable')
+    await runAtPlatform(`create table public.log as select repeat('x', 1000) from generate_series(1, 90000)`)
+    await untilFiring(
       'VoucherGatewayStepLate STEPS_LATE',
       'VoucherGatewayNotesWait',
       'VoucherGatewaySubscriptionLate',
@@ -107,50 +112,50 @@ test('alerts fire when steps cannot be made, and when changes of the platform do
     )
   })
   await session.end()
-  await atGateway('alter subscription voucher_gateway enable')
+  await runAtGateway('alter subscription voucher_gateway enable')
 })
 
 test('alerts fire for rows that v1 cannot show, and for a source without capture triggers', async () => {
-  await atPlatform(cards(3001, 3001, '-1'))
-  await firing('VoucherGatewayKeysRejected')
+  await runAtPlatform(createCardInsert(3001, 3001, '-1'))
+  await untilFiring('VoucherGatewayKeysRejected')
   const session = primary.open('gateway')
   await session.begin(async locked => {
     // The lock prevents the service from repairing the triggers before the alert fires.
     await locked`lock table gateway.rule in share mode`
-    await atGateway('alter table shop."Gift Card" disable trigger all')
-    await firing('VoucherGatewayCaptureMissing CAPTURE_MISSING')
+    await runAtGateway('alter table shop."Gift Card" disable trigger all')
+    await untilFiring('VoucherGatewayCaptureMissing CAPTURE_MISSING')
   })
   await session.end()
 })
 
 test('alerts fire for a broken mapping, a missing right, a full disk, and a full pass as after a restore', async () => {
-  await atGateway(`
+  await runAtGateway(`
     alter table shop."Gift Card" rename "valueCents" to cents;
     revoke select on gateway.customer from voucher_gateway;
     create function gateway.fill_disk() returns trigger language plpgsql as
       $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$;
     create trigger fill_disk before insert on gateway.request_count execute function gateway.fill_disk()`)
-  await firing(
+  await untilFiring(
     'VoucherGatewayMappingBroken MAPPING_BROKEN',
     'VoucherGatewayGrantMissing GRANT_MISSING',
     'VoucherGatewayDiskFull DISK_FULL',
   )
-  await atGateway(`
+  await runAtGateway(`
     drop function gateway.fill_disk() cascade;
     grant select on gateway.customer to voucher_gateway;
     alter table shop."Gift Card" rename cents to "valueCents";
     select gateway.require_full_pass()`)
-  await firing('VoucherGatewayFullPass')
+  await untilFiring('VoucherGatewayFullPass')
 })
 
 test('an alert fires when a standby is down', async () => {
   await standby.stop('SIGQUIT')
-  await firing('VoucherGatewayStandbyLeftOut')
+  await untilFiring('VoucherGatewayStandbyLeftOut')
 })
 
 test('alerts fire when the database is down', async () => {
   await primary.stop('SIGQUIT')
-  await firing('VoucherGatewayServerErrors', 'VoucherGatewayError DATABASE_FAILED')
+  await untilFiring('VoucherGatewayServerErrors', 'VoucherGatewayError DATABASE_FAILED')
   await primary.start()
 })
 
@@ -165,5 +170,5 @@ test('each selector of an alert and each expression of a dashboard has had a val
 
 test('an instance that ended', async () => {
   await service.stop('SIGKILL')
-  await firing('VoucherGatewayInstanceDown', 'VoucherGatewayDown')
+  await untilFiring('VoucherGatewayInstanceDown', 'VoucherGatewayDown')
 })

@@ -35,7 +35,7 @@ const agent = new Agent({ keepAlive: true, ca: readFileSync(certificate), server
 afterAll(() => agent.destroy())
 
 /** Sends a request to a proxy. @param body the JSON text to send */
-function ask(port: number, path: string, options: RequestOptions = {}, body?: string) {
+function sendToProxy(port: number, path: string, options: RequestOptions = {}, body?: string) {
   const headers = {
     ...{ host: 'localhost', accept: 'application/json', authorization: `Bearer ${secret}` },
     ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
@@ -57,7 +57,7 @@ function ask(port: number, path: string, options: RequestOptions = {}, body?: st
 }
 
 /** Returns the caller's address in the log line of a request. */
-const loggedAddress = (requestId: unknown) =>
+const readLoggedAddress = (requestId: unknown) =>
   until('the request has a line', () => {
     const line = service
       .log()
@@ -72,20 +72,22 @@ describe.each(kinds)('%s', async kind => {
   const { http, https } = await startReverseProxy(kind, ports)
   test('forwards v1 with only the real address of the caller, while an instance is down', async () => {
     for (const headers of [{}, { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-host': 'evil.example' }]) {
-      const answer = await ask(https, list, { headers })
+      const answer = await sendToProxy(https, list, { headers })
       expect(answer.status).toBe(200)
       expect(JSON.parse(answer.body.toString()).data).toHaveLength(50)
       expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
-      expect(await loggedAddress(answer.headers['x-request-id'])).toBe(caller)
+      expect(await readLoggedAddress(answer.headers['x-request-id'])).toBe(caller)
       // The pages show the public address, which the service knows only from the proxy.
-      const page = await ask(https, '/docs/quick-start', { headers: { ...headers, accept: 'text/html' } })
+      const page = await sendToProxy(https, '/docs/quick-start', { headers: { ...headers, accept: 'text/html' } })
       expect(page.body.toString()).toContain('VOUCHER_GATEWAY_URL=https://localhost')
     }
   })
 
   test('forwards a compressed export up to its last line', async () => {
     const headers = { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' }
-    const answer = await ask(https, `/api/external/export/v1/tenants/${tenantId}/purchased-vouchers`, { headers })
+    const answer = await sendToProxy(https, `/api/external/export/v1/tenants/${tenantId}/purchased-vouchers`, {
+      headers,
+    })
     expect([answer.status, answer.headers['content-encoding']]).toEqual([200, 'gzip'])
     const lines = gunzipSync(answer.body).toString().trim().split('\n')
     expect(lines.flatMap(line => JSON.parse(line).reference ?? []).sort()).toEqual(references)
@@ -96,17 +98,22 @@ describe.each(kinds)('%s', async kind => {
     const document = `{ tenant(id: ${tenantId}) { purchasedVouchers(first: 1) { nodes { id } } } }`
     const query = JSON.stringify({ query: document })
     const answers = []
-    for (let time = 0; time < 2; time++) answers.push(await ask(https, '/graphql', { method: 'POST' }, query))
+    for (let time = 0; time < 2; time++) answers.push(await sendToProxy(https, '/graphql', { method: 'POST' }, query))
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
     expect(JSON.parse(`${answers[1]?.body}`).data.tenant.purchasedVouchers.nodes).toHaveLength(1)
     expect(answers[1]?.reused).toBe(true)
   })
 
   test('forwards the 413 of the service for a long body, and answers a much longer body with 413 itself', async () => {
-    const refused = await ask(https, '/graphql', { method: 'POST' }, JSON.stringify({ query: ' '.repeat(200_000) }))
+    const refused = await sendToProxy(
+      https,
+      '/graphql',
+      { method: 'POST' },
+      JSON.stringify({ query: ' '.repeat(200_000) }),
+    )
     expect(refused.status).toBe(413)
     expect(JSON.parse(refused.body.toString()).errors[0].message).toBe('The request body is too large.')
-    const longer = await ask(https, '/graphql', { method: 'POST' }, ' '.repeat(2_000_000))
+    const longer = await sendToProxy(https, '/graphql', { method: 'POST' }, ' '.repeat(2_000_000))
     expect([longer.status, JSON.parse(longer.body.toString())]).toEqual([413, expect.any(Object)])
     expect(longer.headers).toMatchObject({ 'cache-control': 'private, no-store', 'x-request-id': expect.any(String) })
   })
@@ -152,7 +159,7 @@ describe.each(kinds)('%s, while no instance answers', async kind => {
     ['a name', { 'x-request-id': 'order.7_A-1' }, /^order\.7_A-1$/],
     ['a name that is none', { 'x-request-id': 'a b' }, /^[\da-f]{8}-?([\da-f]{4}-?){3}[\da-f]{12}$/],
   ])('answers a request with %s as the service does when it cannot', async (_, headers, requestId) => {
-    const answer = await ask(https, list, { headers })
+    const answer = await sendToProxy(https, list, { headers })
     const message = 'The service cannot answer just now. Try again in a moment.'
     expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([503, { message }])
     expect(answer.headers).toMatchObject({

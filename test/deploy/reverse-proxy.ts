@@ -24,7 +24,7 @@ interface Example {
 }
 
 /** Replaces the addresses of the two instances. Nothing listens at the second address, so that instance is down. */
-const instances = ({ service }: Places): Replacement[] => [
+const createInstanceReplacements = ({ service }: Places): Replacement[] => [
   ['10.0.0.1:8080', `127.0.0.1:${service}`],
   ['10.0.0.2:8080', `127.0.0.3:${service}`],
 ]
@@ -33,7 +33,7 @@ const examples: Record<'nginx' | 'haproxy' | 'caddy', Example> = {
   nginx: {
     file: 'nginx.conf',
     replacements: places => [
-      ...instances(places),
+      ...createInstanceReplacements(places),
       ['listen 80;', `listen 127.0.0.1:${places.http};`],
       ['listen 443 ', `listen 127.0.0.1:${places.https} `],
       ['/etc/ssl/certs/gateway.pem', certificate],
@@ -47,7 +47,7 @@ const examples: Record<'nginx' | 'haproxy' | 'caddy', Example> = {
   haproxy: {
     file: 'haproxy.cfg',
     replacements: places => [
-      ...instances(places),
+      ...createInstanceReplacements(places),
       ['bind :80\n', `bind 127.0.0.1:${places.http}\n`],
       ['bind :443 ', `bind 127.0.0.1:${places.https} `],
       ['/etc/haproxy/gateway.pem', certificate],
@@ -58,7 +58,7 @@ const examples: Record<'nginx' | 'haproxy' | 'caddy', Example> = {
   caddy: {
     file: 'Caddyfile',
     replacements: places => [
-      ...instances(places),
+      ...createInstanceReplacements(places),
       [/^\{\n/m, `{\n\tadmin off\n\thttp_port ${places.http}\n\thttps_port ${places.https}\n`],
       // The example has no certificate, because Caddy gets one for a public name. A test needs its own certificate.
       ['gateway.example.com {\n', `localhost {\n\ttls ${certificate} ${certificate}\n`],

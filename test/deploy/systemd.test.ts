@@ -14,21 +14,21 @@ const files = readdirSync(folder)
 const read = (file: string) => readFileSync(join(folder, file), 'utf8')
 
 /** A directory with the units and the program that they start. */
-const place = createDirectory()
+const unitsDirectory = createDirectory()
 const program = 'node_modules/.bin/voucher-gateway'
-mkdirSync(join(place, program, '..'), { recursive: true })
-writeFileSync(join(place, program), '#!/bin/sh\n')
-chmodSync(join(place, program), 0o755)
+mkdirSync(join(unitsDirectory, program, '..'), { recursive: true })
+writeFileSync(join(unitsDirectory, program), '#!/bin/sh\n')
+chmodSync(join(unitsDirectory, program), 0o755)
 
 /** Runs systemd-analyze for a unit. @returns the exit code, and the lines of output about this unit */
 function analyze(file: string, text: string, ...args: string[]) {
-  const path = join(place, file)
-  writeFileSync(path, text.replaceAll('/opt/voucher-gateway', place))
+  const path = join(unitsDirectory, file)
+  writeFileSync(path, text.replaceAll('/opt/voucher-gateway', unitsDirectory))
   const { status, stderr, stdout } = spawnSync('systemd-analyze', [...args, path], { encoding: 'utf8' })
   return { status, found: `${stdout}${stderr}`.split('\n').filter(line => line.includes(file)) }
 }
 
-const valuesOf = (unit: string, name: string) =>
+const readValues = (unit: string, name: string) =>
   [...unit.matchAll(RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
 
 test.each(files)('systemd accepts %s, and rates its exposure with at most 2 of 10', file => {
@@ -43,14 +43,14 @@ test('both units have the same restrictions', () => {
 
 test('systemd restarts the service, and the limits of the unit are higher than the limits of the service', () => {
   const unit = read('voucher-gateway.service')
-  expect(valuesOf(unit, 'Restart')).toEqual(['always'])
+  expect(readValues(unit, 'Restart')).toEqual(['always'])
   const environment = Object.fromEntries(
-    valuesOf(unit, 'Environment').flatMap(all => all.split(' ').map(each => each.split(/=(.*)/s))),
+    readValues(unit, 'Environment').flatMap(all => all.split(' ').map(each => each.split(/=(.*)/s))),
   )
   const config = readConfig({ ...environment, DATABASE_URL: 'postgres://gateway@db/gateway' })
   expect(config.graphiql).toBe(false)
   const heap = Number(/--max-old-space-size=(\d+)/.exec(environment.NODE_OPTIONS)?.[1])
-  expect(Number.parseInt(`${valuesOf(unit, 'MemoryMax')}`, 10)).toBeGreaterThanOrEqual(2 * heap)
-  expect(Number(valuesOf(unit, 'TimeoutStopSec'))).toBeGreaterThan(config.shutdownDelay + 10)
-  expect(Number(valuesOf(unit, 'LimitNOFILE'))).toBeGreaterThan(8192 + config.maxRequests)
+  expect(Number.parseInt(`${readValues(unit, 'MemoryMax')}`, 10)).toBeGreaterThanOrEqual(2 * heap)
+  expect(Number(readValues(unit, 'TimeoutStopSec'))).toBeGreaterThan(config.shutdownDelay + 10)
+  expect(Number(readValues(unit, 'LimitNOFILE'))).toBeGreaterThan(8192 + config.maxRequests)
 })
