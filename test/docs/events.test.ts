@@ -18,14 +18,14 @@ import { until } from '../support/until.ts'
 import { samplesFolder } from './run-samples.ts'
 
 const sample = 'events/receive'
-const file = (extension: string) => join(samplesFolder, `${sample}.${extension}`)
-const node = [process.execPath, '--import', import.meta.resolve('tsx'), file('mts')]
+const pathOfSample = (extension: string) => join(samplesFolder, `${sample}.${extension}`)
+const node = [process.execPath, '--import', import.meta.resolve('tsx'), pathOfSample('mts')]
 const languages: Record<string, (port: number) => string[][]> = {
   TypeScript: () => [node],
-  Python: () => [['python3', file('py')]],
+  Python: () => [['python3', pathOfSample('py')]],
   PHP: port => [
-    ['php', '-q', '-S', `127.0.0.1:${port}`, file('php')],
-    ['php', '-d', 'display_errors=stderr', file('php')],
+    ['php', '-q', '-S', `127.0.0.1:${port}`, pathOfSample('php')],
+    ['php', '-d', 'display_errors=stderr', pathOfSample('php')],
   ],
 }
 
@@ -44,7 +44,7 @@ const address = `${origin}/api/external/v1/tenants/${tenant}/sales/purchased-vou
 const environment = { VOUCHER_GATEWAY_URL: origin, VOUCHER_GATEWAY_TOKEN: token }
 
 /** Returns an event for changes from `since` up to the newest change of the list. */
-async function eventSince(since: string | null) {
+async function createEvent(since: string | null) {
   const [row] = await database.platform<{ now: string }[]>`
     select to_char(max(updated_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now from gateway.voucher`
   const query = since === null ? '' : `?updated_since=${encodeURIComponent(since)}`
@@ -52,13 +52,13 @@ async function eventSince(since: string | null) {
   return { ...event, url: address + query }
 }
 
-const touch = async (id: number) => {
+const changeVoucher = async (id: number) => {
   await database.platform`update purchased_voucher set current_balance = current_balance - 1 where id = ${id}`
   await projected(database.pool)
 }
 
 /** Starts a receiver in a directory. @returns its address, the ids that it has printed, and a function that stops it */
-async function start(language: string, directory: string) {
+async function startReceiver(language: string, directory: string) {
   const port = await freePort()
   const env = { ...process.env, ...environment, WEBHOOK_SECRET: `${former} ${secret}`, PORT: String(port) }
   const ids: number[] = []
@@ -79,10 +79,10 @@ async function start(language: string, directory: string) {
   return { url: `http://127.0.0.1:${port}/`, ids, stop }
 }
 
-const seconds = () => Math.floor(Date.now() / 1000)
+const readUnixSeconds = () => Math.floor(Date.now() / 1000)
 
 /** Sends a signed event to a receiver. @returns the status of the answer */
-async function send(url: string, body: string, { by = secret!, time = seconds(), signed = body } = {}) {
+async function sendEvent(url: string, body: string, { by = secret!, time = readUnixSeconds(), signed = body } = {}) {
   // The id is a hash of the body, so a repeated event has the same id.
   const id = `msg_${createHash('sha256').update(body).digest('hex')}`
   const signature = `v1a,AAAA ${new Webhook(by).sign(id, new Date(time * 1000), signed)}`
@@ -92,38 +92,38 @@ async function send(url: string, body: string, { by = secret!, time = seconds(),
 
 test.each(Object.keys(languages))('the receiver in %s reads what changed, and all after a restore', async language => {
   const directory = createDirectory()
-  const { url, ids, stop } = await start(language, directory)
+  const { url, ids, stop } = await startReceiver(language, directory)
   const seen = (what: string, holds: () => boolean) => until(`${language}: ${what}`, holds, 30_000)
-  const first = JSON.stringify(await eventSince('2026-11-30T09:00:00.000000Z'))
-  const now = seconds()
+  const first = JSON.stringify(await createEvent('2026-11-30T09:00:00.000000Z'))
+  const now = readUnixSeconds()
   const forged = [{ by: `whsec_${'c'.repeat(43)}=` }, { signed: `${first} ` }, { time: now - 400 }, { time: now + 400 }]
-  for (const bad of forged) expect(await send(url, first, bad), JSON.stringify(bad)).toBe(400)
+  for (const bad of forged) expect(await sendEvent(url, first, bad), JSON.stringify(bad)).toBe(400)
   expect((await fetch(url, { method: 'POST', body: first })).status).toBe(400)
   // The sample for curl sends a test event without an argument, or the event in its argument.
   for (const body of [[], [first]]) {
     const env = { ...process.env, WEBHOOK_SECRET: secret, RECEIVER_URL: url }
-    expect((await promisify(execFile)('bash', [file('sh'), ...body], { env })).stdout).toBe('204\n')
+    expect((await promisify(execFile)('bash', [pathOfSample('sh'), ...body], { env })).stdout).toBe('204\n')
   }
   await seen('all pages of a list without a bound', () => ids.length === 60)
-  await touch(7)
-  const second = JSON.stringify(await eventSince(JSON.parse(first).server_time))
-  for (const body of [first, second, second]) expect(await send(url, body, { by: former! })).toBe(204)
+  await changeVoucher(7)
+  const second = JSON.stringify(await createEvent(JSON.parse(first).server_time))
+  for (const body of [first, second, second]) expect(await sendEvent(url, body, { by: former! })).toBe(204)
   await seen('a change', () => ids.slice(60).includes(7))
   // `updated_since` includes its bound, so the receiver may read the record at the bound twice.
   expect(ids.length).toBeLessThan(64)
   const before = ids.length
-  expect(await send(url, JSON.stringify(await eventSince(null)))).toBe(204)
+  expect(await sendEvent(url, JSON.stringify(await createEvent(null)))).toBe(204)
   await seen('the list after a restore', () => ids.length === before + 60)
   await seen(
     'no event waits',
     () => !readdirSync(directory, { recursive: true }).some(name => String(name).includes('events/')),
   )
   stop()
-  await touch(8)
-  const again = await start(language, directory)
+  await changeVoucher(8)
+  const again = await startReceiver(language, directory)
   // The receiver in PHP stores events before it answers, so it needs a new event. The other receivers read their lists
   // at the start.
-  if (language === 'PHP') await send(again.url, JSON.stringify(await eventSince(JSON.parse(second).server_time)))
+  if (language === 'PHP') await sendEvent(again.url, JSON.stringify(await createEvent(JSON.parse(second).server_time)))
   await seen('a change while the receiver was away', () => again.ids.includes(8))
   expect(again.ids.length).toBeLessThan(4)
 })

@@ -10,21 +10,21 @@ import { documentedMessages } from '../support/documented-errors.ts'
 import { startService } from '../support/service.ts'
 
 const { database, client } = await startService()
-const plain = await createApp(database, { GRAPHIQL: 'off' })
+const clientWithoutGraphiql = await createApp(database, { GRAPHIQL: 'off' })
 const get = (url: string, headers: Record<string, string> = {}, { ask } = client) =>
   ask({ method: 'GET', url, headers: { host: 'localhost:8080', ...headers } })
 
 const guidePaths = ['/docs', '/docs/search', '/docs/downloads', ...guides.map(({ slug }) => `/docs/${slug}`)]
 const paths = [...guidePaths, '/docs/reference']
 
-const directives = (policy: string | undefined) => policy?.split('; ').sort()
-const closed = ["base-uri 'none'", "default-src 'none'", "frame-ancestors 'none'"]
+const splitPolicy = (policy: string | undefined) => policy?.split('; ').sort()
+const closedDirectives = ["base-uri 'none'", "default-src 'none'", "frame-ancestors 'none'"]
 
 test.each(guidePaths)('%s is a page that loads only its own files', async path => {
   const { status, headers, text } = await get(path)
   expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
   const own = ['connect-src', 'form-action', 'img-src', 'script-src', 'style-src'].map(name => `${name} 'self'`)
-  expect(directives(headers['content-security-policy'])).toEqual([...closed, ...own].sort())
+  expect(splitPolicy(headers['content-security-policy'])).toEqual([...closedDirectives, ...own].sort())
   expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/assets\/(guides|site|copy|search)\.js")/)
 })
 
@@ -42,7 +42,7 @@ test.each([
   const { status, headers, text } = await get(path)
   expect(status).toBe(200)
   const common = ["connect-src 'self'", "img-src 'self' data:", "script-src 'self'"]
-  expect(directives(headers['content-security-policy'])).toEqual([...closed, ...common, ...own].sort())
+  expect(splitPolicy(headers['content-security-policy'])).toEqual([...closedDirectives, ...common, ...own].sort())
   expect(text).not.toMatch(/<script>|<style|\son\w+=/)
 })
 
@@ -55,7 +55,8 @@ test('the script of the dashboard evaluates no text', async () => {
 test('each link and each anchor in the pages has a target, and all anchors of a page differ', async () => {
   // GraphiQL is left out, because other tests check its page.
   const pages = new Map<string, string>()
-  for (const path of ['/', ...paths]) pages.set(path, (await get(path, { accept: 'text/html' }, plain)).text)
+  for (const path of ['/', ...paths])
+    pages.set(path, (await get(path, { accept: 'text/html' }, clientWithoutGraphiql)).text)
   const links = [...pages].flatMap(([page, text]) =>
     [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => ({ page, link })),
   )
@@ -81,7 +82,7 @@ test('each guide has its title in the list of guides, and the guide of errors co
   expect(documentedMessages).toEqual([...new Set(documentedMessages)])
 })
 
-async function find(query: string) {
+async function searchGuides(query: string) {
   const { status, text } = await get(`/docs/search?q=${encodeURIComponent(query)}`)
   expect(status).toBe(200)
   const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'))
@@ -98,14 +99,14 @@ test.each([
   ['how do I scan a voucher', 'resolving-a-voucher'],
   ['exit codes of sync', 'sync#exit-codes'],
 ])('the search for “%s” finds %s first', async (query, section) => {
-  expect((await find(query)).links[0]).toBe(`/docs/${section}`)
+  expect((await searchGuides(query)).links[0]).toBe(`/docs/${section}`)
 })
 
 test('the search finds only sections that contain all words of the query', async () => {
-  expect((await find('updated_since')).links.length).toBeGreaterThan(2)
-  expect((await find('a voucher that is xylophone')).links).toEqual([])
-  expect((await find('<i>"x"</i>')).main).toContain('&lt;i>&quot;x&quot;&lt;/i>')
-  for (const empty of ['', '  ', '%', 'ſ'.repeat(3_000)]) expect((await find(empty)).links, empty).toEqual([])
+  expect((await searchGuides('updated_since')).links.length).toBeGreaterThan(2)
+  expect((await searchGuides('a voucher that is xylophone')).links).toEqual([])
+  expect((await searchGuides('<i>"x"</i>')).main).toContain('&lt;i>&quot;x&quot;&lt;/i>')
+  for (const empty of ['', '  ', '%', 'ſ'.repeat(3_000)]) expect((await searchGuides(empty)).links, empty).toEqual([])
 })
 
 test('each page has its own description, or the description of the service', async () => {
@@ -150,6 +151,6 @@ test('the samples show the address of the service: PUBLIC_URL, or else the host 
 test('an unknown guide gives 404, and the pages link to GraphiQL only when it is enabled', async () => {
   for (const path of ['/docs/nothing', '/docs/quick-start/x']) expect(flawOf(await get(path), 404)).toBeNull()
   expect((await get('/docs')).text).toContain('href="/graphiql"')
-  const { text } = await get('/docs', {}, plain)
+  const { text } = await get('/docs', {}, clientWithoutGraphiql)
   expect(text).not.toMatch(/graphiql/i)
 })

@@ -18,12 +18,12 @@ const key = 'ab'.repeat(32)
 const port = await freePort()
 const issuer = `http://localhost:${port}`
 const sample = 'redeeming/redeem'
-const file = (extension: string) => join(samplesFolder, `${sample}.${extension}`)
+const pathOfSample = (extension: string) => join(samplesFolder, `${sample}.${extension}`)
 // Only the Python of Debian finds the packages that Debian installs.
 const languages: Record<string, (port: number) => [program: string, ...args: string[]]> = {
-  TypeScript: () => [process.execPath, '--import', 'tsx', file('mts')],
-  Python: () => ['/usr/bin/python3', file('py')],
-  PHP: port => ['php', '-d', 'display_errors=stderr', '-S', `127.0.0.1:${port}`, file('php')],
+  TypeScript: () => [process.execPath, '--import', 'tsx', pathOfSample('mts')],
+  Python: () => ['/usr/bin/python3', pathOfSample('py')],
+  PHP: port => ['php', '-d', 'display_errors=stderr', '-S', `127.0.0.1:${port}`, pathOfSample('php')],
 }
 
 const database = await createDatabase()
@@ -34,14 +34,14 @@ const client = await createApp(database, { PUBLIC_URL: issuer, REDEMPTION_KEYS: 
 await client.app.listen({ host: '127.0.0.1', port })
 const { secret } = await build.token([till])
 
-let made = 0
+let voucherCount = 0
 /**
  * Creates a voucher with a balance of 50.
  *
  * @returns its id and reference, and functions that resolve the voucher and read its row
  */
-async function sell(columns: Parameters<typeof build.voucher>[1] = {}) {
-  const reference = `CARD-${++made}`
+async function createVoucher(columns: Parameters<typeof build.voucher>[1] = {}) {
+  const reference = `CARD-${++voucherCount}`
   const money = { initial_balance: 50, current_balance: 50, currency: 'GBP', allow_part_redeem: true }
   const id = await build.voucher(till, { reference, ...money, ...columns })
   const resolve = async (): Promise<string> =>
@@ -59,7 +59,7 @@ async function sell(columns: Parameters<typeof build.voucher>[1] = {}) {
  *
  * @returns its address, and a function that sends a redemption to the platform
  */
-async function start(language: string, ISSUER = issuer) {
+async function startPlatform(language: string, ISSUER = issuer) {
   const own = await freePort()
   const [program, ...args] = languages[language]!(own)
   const { host, port, user, database: name } = database.address
@@ -92,7 +92,7 @@ async function start(language: string, ISSUER = issuer) {
 }
 
 /** Signs changed claims of a token like the service, to create tokens that the service would not issue. */
-const forge = (token: string, changed: object, by = key) =>
+const signChangedClaims = (token: string, changed: object, by = key) =>
   new SignJWT({ ...decodeJwt(token), ...changed })
     .setProtectedHeader({ alg: 'ES256', kid: toSigningKey(Buffer.from(key, 'hex')).publicKey.kid })
     .sign(toSigningKey(Buffer.from(by, 'hex')).privateKey)
@@ -100,8 +100,8 @@ const forge = (token: string, changed: object, by = key) =>
 const eachLanguage = test.each(Object.keys(languages))
 
 eachLanguage('the platform in %s takes an amount once, and refuses the rest', async language => {
-  const { url, redeem } = await start(language)
-  const card = await sell()
+  const { url, redeem } = await startPlatform(language)
+  const card = await createVoucher()
   const token = await card.resolve()
 
   // These amounts are refused, so the token stays unused.
@@ -125,24 +125,24 @@ eachLanguage('the platform in %s takes an amount once, and refuses the rest', as
   expect(await redeem(await card.resolve())).toMatchObject({ status: 200, current_balance: 0 })
   expect(await card.read()).toEqual({ balance: 0, status: 'redeemed' })
 
-  const other = await sell({ allow_part_redeem: false })
+  const other = await createVoucher({ allow_part_redeem: false })
   const valid = await other.resolve()
   expect(await redeem(valid, 10)).toMatchObject({ status: 409, message: expect.stringContaining('as a whole') })
   // The clock of the service may be ahead by some seconds, so a token from the near future is accepted.
   const now = Math.floor(Date.now() / 1000)
-  expect(await redeem(await forge(valid, { iat: now + 5 }), 10)).toMatchObject({ status: 409 })
+  expect(await redeem(await signChangedClaims(valid, { iat: now + 5 }), 10)).toMatchObject({ status: 409 })
   const invalid = { status: 401, message: 'The token is not valid. Resolve the voucher again.' }
   const [header, payload, signature = ''] = valid.split('.')
   const none = Buffer.from('{"alg":"none"}').toString('base64url')
   const swapped = `${header}.${payload}.${signature.slice(43)}${signature.slice(0, 43)}`
   for (const text of [undefined, '', 'a.b.c', `${none}.${payload}.`, swapped])
     expect(await redeem(text, 1), String(text)).toEqual(invalid)
-  expect(await redeem(await forge(valid, {}, 'cd'.repeat(32)), 1)).toEqual(invalid)
+  expect(await redeem(await signChangedClaims(valid, {}, 'cd'.repeat(32)), 1)).toEqual(invalid)
   for (const changed of [{ iss: 'http://localhost:1' }, { aud: 'others' }])
-    expect(await redeem(await forge(valid, changed), 1)).toEqual(invalid)
-  const expired = await forge(valid, { exp: now - 30 })
+    expect(await redeem(await signChangedClaims(valid, changed), 1)).toEqual(invalid)
+  const expired = await signChangedClaims(valid, { exp: now - 30 })
   expect(await redeem(expired, 1)).toMatchObject({ status: 401, message: expect.stringContaining('too old') })
-  expect(await redeem(await forge(valid, { tenant_id: 2 }), 1)).toMatchObject({ status: 401 })
+  expect(await redeem(await signChangedClaims(valid, { tenant_id: 2 }), 1)).toMatchObject({ status: 401 })
 
   for (const [change, message] of [
     [`void = true`, 'void'],
@@ -154,18 +154,18 @@ eachLanguage('the platform in %s takes an amount once, and refuses the rest', as
     expect(await redeem(valid), change).toMatchObject({ status: 409, message: expect.stringContaining(message) })
   }
 
-  await sell({ reference: 'GIFT-LMAD-KFNK' })
+  await createVoucher({ reference: 'GIFT-LMAD-KFNK' })
   const environment = { ...process.env, VOUCHER_GATEWAY_URL: issuer, VOUCHER_GATEWAY_TOKEN: secret, PLATFORM_URL: url }
-  const { stdout } = await promisify(execFile)('bash', [file('sh')], { env: environment })
+  const { stdout } = await promisify(execFile)('bash', [pathOfSample('sh')], { env: environment })
   expect(JSON.parse(stdout)).toMatchObject({ reference: 'GIFT-LMAD-KFNK', current_balance: 37.5 })
   await platform`delete from purchased_voucher where reference = 'GIFT-LMAD-KFNK'`
 })
 
 eachLanguage('the platform in %s blames no token when it cannot read the key set', async language => {
   const overloaded = await listen(createServer((_request, response) => response.writeHead(503).end()))
-  const token = await (await sell()).resolve()
+  const token = await (await createVoucher()).resolve()
   for (const unreadable of [overloaded, await freePort()]) {
-    const { redeem } = await start(language, `http://localhost:${unreadable}`)
+    const { redeem } = await startPlatform(language, `http://localhost:${unreadable}`)
     expect(await redeem(token, 1)).toEqual({ status: 500, message: 'Try again.' })
   }
 })

@@ -22,23 +22,30 @@ const commands: readonly Command[] = [
   ...[serveCommand, migrateCommand, demoCommand, importCommand, tokenCommand, syncCommand, listenCommand],
   ...[adminCommand, verifyCommand, doctorCommand, adoptCommand, keysCommand, redemptionTokenCommand, webhookCommand],
 ]
-const texts = (directory: string) =>
+const findMarkdownFiles = (directory: string) =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.md') && !file.includes('node_modules'))
     .map(file => join(directory, file))
-const files = [...texts('docs'), ...texts('deploy'), 'README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
+const files = [
+  ...findMarkdownFiles('docs'),
+  ...findMarkdownFiles('deploy'),
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+]
 
 /** Returns the commands in the code of a text, each as a list of words without its comment and pipe. */
-const commandsIn = (text: string) =>
+const findCommands = (text: string) =>
   [...text.matchAll(/(?:(?<![\w-])voucher-gateway|npm run cli --|dist\/main\.js) ([a-z]+\b(?:[^`\n|#&;>\\]|\\\n)*)/g)]
     .map(([, words = '']) => words.replaceAll('\\\n', ' ').trim().split(/\s+/))
     .filter(([name]) => commands.some(command => command.name() === name))
 
-function problemOf([name, ...words]: readonly string[], among = commands): string | undefined {
+function findProblem([name, ...words]: readonly string[], among = commands): string | undefined {
   const command = among.find(each => each.name() === name)
   if (command === undefined) return `${name} is no command`
   const [first = ''] = words
-  if (command.commands.length > 0 && /^[a-z]/.test(first)) return problemOf(words, command.commands)
+  if (command.commands.length > 0 && /^[a-z]/.test(first)) return findProblem(words, command.commands)
   for (const [index, word] of words.entries()) {
     if (!word.startsWith('--')) continue
     const option = command.options.find(({ long }) => long === word)
@@ -48,18 +55,20 @@ function problemOf([name, ...words]: readonly string[], among = commands): strin
   return undefined
 }
 
-const documented = files.flatMap(file => commandsIn(readFileSync(file, 'utf8')).map(words => [file, words] as const))
+const documentedCommands = files.flatMap(file =>
+  findCommands(readFileSync(file, 'utf8')).map(words => [file, words] as const),
+)
 
 test('the docs contain more than seven of the commands', () => {
-  expect(new Set(documented.map(([, [name]]) => name)).size).toBeGreaterThan(7)
+  expect(new Set(documentedCommands.map(([, [name]]) => name)).size).toBeGreaterThan(7)
 })
 
-test.each(documented)('%s: %s', (_file, words) => {
-  expect(problemOf(words)).toBeUndefined()
+test.each(documentedCommands)('%s: %s', (_file, words) => {
+  expect(findProblem(words)).toBeUndefined()
 })
 
 /** Returns the anchor of each heading in a file, as GitHub creates the anchors. */
-function anchorsOf(file: string): string[] {
+function readAnchors(file: string): string[] {
   const text = readFileSync(file, 'utf8').replaceAll(/^```.*?^```$/gms, '')
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
@@ -78,5 +87,5 @@ test.each(links)('%s: %s', (file, link) => {
   const [path = '', anchor] = link.split('#')
   const target = path === '' ? file : join(dirname(file), path)
   expect(existsSync(target), target).toBe(true)
-  if (anchor !== undefined && target.endsWith('.md')) expect(anchorsOf(target)).toContain(anchor)
+  if (anchor !== undefined && target.endsWith('.md')) expect(readAnchors(target)).toContain(anchor)
 })

@@ -26,24 +26,24 @@ for (const [program, debianPackage] of Object.entries(programs)) {
   }
 }
 
-const place = createDirectory()
+const samplesCopy = createDirectory()
 
 const guide = readFileSync(join(root, 'docs/guides/quick-start.md'), 'utf8')
 
-function linesUnder(heading: string): string[] {
+function readCommandsUnder(heading: string): string[] {
   const [, section = ''] = new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(guide) ?? []
   return [...section.matchAll(/```bash\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'))
 }
 
-const isRun = (line: string) => line.includes('first-call.mts')
+const isRunLine = (line: string) => line.includes('first-call.mts')
 const nodeVersion = Number.parseInt(process.versions.node, 10)
-const runLine = linesUnder('Install the client').find(
-  line => isRun(line) && line.startsWith(nodeVersion >= 24 ? 'node ' : 'npx tsx '),
+const runLine = readCommandsUnder('Install the client').find(
+  line => isRunLine(line) && line.startsWith(nodeVersion >= 24 ? 'node ' : 'npx tsx '),
 )
 
 // npx asks at a terminal whether it may install tsx. The setting `yes` answers instead of a reader.
-const quiet = { npm_config_loglevel: 'error', npm_config_update_notifier: 'false', npm_config_yes: 'true' }
-const npmSettings = { ...process.env, ...quiet }
+const quietNpm = { npm_config_loglevel: 'error', npm_config_update_notifier: 'false', npm_config_yes: 'true' }
+const npmSettings = { ...process.env, ...quietNpm }
 
 /**
  * Installs the client next to a copy of the samples, with the commands of the guide, and checks the types of the
@@ -52,8 +52,8 @@ const npmSettings = { ...process.env, ...quiet }
  * @param origin the service from which the client is downloaded
  */
 export async function installClient(origin: string): Promise<void> {
-  cpSync(samplesFolder, place, { recursive: true })
-  for (const line of linesUnder('Install the client').filter(line => !isRun(line))) {
+  cpSync(samplesFolder, samplesCopy, { recursive: true })
+  for (const line of readCommandsUnder('Install the client').filter(line => !isRunLine(line))) {
     await runInPlace('bash', '-c', line.replace(originPlaceholder, origin))
   }
   // tsx is installed before the samples run, because concurrent runs would each install it.
@@ -61,15 +61,15 @@ export async function installClient(origin: string): Promise<void> {
   // Links the packages that the samples of redemptions need, in the versions of the lock file, because npm would
   // install and build them again.
   for (const name of ['jose', 'postgres'])
-    symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name))
+    symlinkSync(join(root, 'node_modules', name), join(samplesCopy, 'node_modules', name))
   const typeRoots = [join(root, 'node_modules/@types')]
   const options = { strict: true, target: 'es2022', module: 'nodenext', types: ['node'], skipLibCheck: true, typeRoots }
-  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, noEmit: true } }))
-  await runInPlace(join(root, 'node_modules/.bin/tsc'), '-p', place)
+  writeFileSync(join(samplesCopy, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, noEmit: true } }))
+  await runInPlace(join(root, 'node_modules/.bin/tsc'), '-p', samplesCopy)
 }
 
 const runInPlace = (program: string, ...args: string[]) =>
-  promisify(execFile)(program, args, { cwd: place, env: npmSettings })
+  promisify(execFile)(program, args, { cwd: samplesCopy, env: npmSettings })
 
 const commands: Record<Extension, (file: string) => [program: string, ...args: string[]]> = {
   sh: file => ['bash', `${file}.sh`],
@@ -89,7 +89,7 @@ export interface SampleOptions {
   directory?: string
 }
 
-export const newDirectory = (): string => mkdtempSync(join(place, 'run-'))
+export const newDirectory = (): string => mkdtempSync(join(samplesCopy, 'run-'))
 
 /**
  * Runs a sample.
@@ -103,7 +103,7 @@ export function runSample(
   environment: { VOUCHER_GATEWAY_URL: string; VOUCHER_GATEWAY_TOKEN: string },
   { args = [], directory = newDirectory() }: SampleOptions = {},
 ): Promise<SampleRun> {
-  const [program, ...rest] = commands[extension](join(place, name))
+  const [program, ...rest] = commands[extension](join(samplesCopy, name))
   const options = { cwd: directory, env: { ...npmSettings, ...environment }, timeout: 100_000 }
   return new Promise((resolve, reject) => {
     execFile(program, [...rest, ...args], options, (error, stdout, stderr) => {

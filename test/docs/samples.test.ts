@@ -33,7 +33,7 @@ await database.platform`
   select n, 1, 'REF-' || n, 25, 25, 'GBP' from generate_series(101, 160) n`
 const money = { initial_balance: 250, current_balance: 250, currency: 'GBP' }
 await build.voucher(group, { id: 1, reference: 'GIFT-LMAD-KFNK', ...money })
-await sell()
+await createSales()
 /** v1 leaves out a field without a value (R11). */
 await build.voucher(group, { id: 90, reference: 'WITHOUT-BALANCE' })
 
@@ -41,7 +41,7 @@ await projected(database.pool)
 
 const extensions = sampleLanguages.map(({ extension }) => extension)
 /** The languages whose samples print lines. The samples for curl print the answer of the service. */
-const printing = extensions.filter(extension => extension !== 'sh')
+const printingLanguages = extensions.filter(extension => extension !== 'sh')
 
 const figuresGuide = guides
   .filter(({ slug }) => slug === 'figures')
@@ -49,7 +49,7 @@ const figuresGuide = guides
   .join()
 
 /** Runs a sample with a new token, because exports are limited per token. */
-async function run(
+async function runWithNewToken(
   name: string,
   extension: Extension,
   { url = origin, ...options }: SampleOptions & { url?: string } = {},
@@ -65,14 +65,16 @@ async function run(
  */
 async function expectLines(name: string, lines: unknown[], printed = (given: string[]) => given): Promise<void> {
   await Promise.all(
-    printing.map(async extension => expect(printed((await run(name, extension)).lines), extension).toEqual(lines)),
+    printingLanguages.map(async extension =>
+      expect(printed((await runWithNewToken(name, extension)).lines), extension).toEqual(lines),
+    ),
   )
 }
 
-const answerOf = async (name: string) => JSON.parse((await run(name, 'sh')).lines.join(''))
+const readCurlAnswer = async (name: string) => JSON.parse((await runWithNewToken(name, 'sh')).lines.join(''))
 
 /** Creates vouchers of the venue for the figures. The samples of lists read only the group. */
-async function sell(): Promise<void> {
+async function createSales(): Promise<void> {
   const tea = await build.product(venue, { id: 11, title: 'Afternoon tea for two' })
   const spa = await build.product(venue, { id: 12, title: 'Spa day' })
   const stay = await build.product(venue, { id: 13, title: 'Overnight stay', currency: 'EUR' })
@@ -93,7 +95,7 @@ async function sell(): Promise<void> {
   await voucher(stay, 'EUR', 320, '2026-10-05T12:00:00Z')
 }
 
-const stored = () => database.platform<{ id: number; reference: string; balance: string }[]>`
+const readVouchers = () => database.platform<{ id: number; reference: string; balance: string }[]>`
   select id, reference, coalesce(trim_scale(current_balance)::text, '-') as balance
   from gateway.voucher where tenant_id = 1 order by updated_at, id`
 
@@ -110,12 +112,12 @@ describe.concurrent('each sample prints the data of the service', () => {
   test('quick-start/first-call', async () => {
     const tenants = ['1 Foxglove & Tern Collection', '2 The Copper Heron, Bath']
     await expectLines('quick-start/first-call', tenants, lines => lines.sort())
-    expect((await answerOf('quick-start/first-call')).data).toHaveLength(2)
+    expect((await readCurlAnswer('quick-start/first-call')).data).toHaveLength(2)
   })
 
   test('resolving-a-voucher/resolve', async () => {
     await expectLines('resolving-a-voucher/resolve', ['GIFT-LMAD-KFNK 250 GBP'])
-    const { data } = await answerOf('resolving-a-voucher/resolve')
+    const { data } = await readCurlAnswer('resolving-a-voucher/resolve')
     expect(data).toMatchObject({ status: 'redeemable', voucher: { current_balance: 250 } })
   })
 
@@ -124,7 +126,7 @@ describe.concurrent('each sample prints the data of the service', () => {
     const request = expect.stringMatching(/^request [\w-]{32,36}$/)
     // The client's message also contains the errors of the fields.
     await expectLines('errors/read-an-error', [expect.stringMatching(/^422 The request is not valid\./), time, request])
-    const { lines } = await run('errors/read-an-error', 'sh')
+    const { lines } = await runWithNewToken('errors/read-an-error', 'sh')
     expect(lines[0]).toContain(' 422 ')
     expect(lines.join('\n')).toMatch(/^x-request-id: /im)
   })
@@ -132,7 +134,7 @@ describe.concurrent('each sample prints the data of the service', () => {
   test('figures/sales-by-month', async () => {
     const sales = ['2026-09-01 GBP 3 265', '2026-10-01 EUR 1 320', '2026-10-01 GBP 1 60']
     await expectLines('figures/sales-by-month', sales)
-    const answer = await answerOf('figures/sales-by-month')
+    const answer = await readCurlAnswer('figures/sales-by-month')
     const shown = JSON.parse(/```json\n(\{\n.*?)```/s.exec(figuresGuide)?.[1] ?? '')
     const { asOf } = answer.data.tenant.figures
     const { remaining, resetsIn } = answer.extensions.cost
@@ -143,10 +145,10 @@ describe.concurrent('each sample prints the data of the service', () => {
 
   test('rate-limits/wait', async () => {
     const { url, expectWaits } = await startRefusingProxy()
-    const references = (await stored()).slice(0, 50).map(({ reference }) => reference)
+    const references = (await readVouchers()).slice(0, 50).map(({ reference }) => reference)
     await Promise.all(
       extensions.map(async extension => {
-        const { lines } = await run('rate-limits/wait', extension, { url: `${url}/${extension}` })
+        const { lines } = await runWithNewToken('rate-limits/wait', extension, { url: `${url}/${extension}` })
         if (extension === 'sh') expect(JSON.parse(lines.join('')).data).toHaveLength(50)
         else expect(lines.slice(0, 50), extension).toEqual(references)
       }),
@@ -155,14 +157,14 @@ describe.concurrent('each sample prints the data of the service', () => {
   })
 
   test('bulk-export/export', async () => {
-    const ids = new Set((await stored()).map(({ id }) => id))
+    const ids = new Set((await readVouchers()).map(({ id }) => id))
     // The interrupted export is one attempt, so fewer answers are rejected.
-    const { url, expectWaits } = await startRefusingProxy(breakFirst, 4)
+    const { url, expectWaits } = await startRefusingProxy(interruptFirst, 4)
     await Promise.all(
       extensions.map(async extension => {
         // The sample for curl does not resume after an interruption, so it calls the service directly.
         const options = extension === 'sh' ? {} : { url: `${url}/${extension}` }
-        const { lines, directory } = await run('bulk-export/export', extension, options)
+        const { lines, directory } = await runWithNewToken('bulk-export/export', extension, options)
         const copy = readFileSync(join(directory, 'vouchers.ndjson'), 'utf8').trim().split('\n')
         expect(new Set(copy.map(line => JSON.parse(line).id)), extension).toEqual(ids)
         if (extension === 'sh')
@@ -170,11 +172,11 @@ describe.concurrent('each sample prints the data of the service', () => {
         else expect(lines, extension).toEqual([expect.stringMatching(/^next bound \d{4}-.*Z$/)])
       }),
     )
-    expect([...broken].sort()).toEqual([...printing].sort())
-    expectWaits(printing)
-    await expect(run('bulk-export/export', 'sh', { url: `${url}/sh` })).rejects.toThrow('curl')
-    const shortened = await startProxy(dropEnd)
-    await expect(run('bulk-export/export', 'sh', { url: `${shortened}/sh` })).rejects.toThrow('not whole')
+    expect([...interruptedLanguages].sort()).toEqual([...printingLanguages].sort())
+    expectWaits(printingLanguages)
+    await expect(runWithNewToken('bulk-export/export', 'sh', { url: `${url}/sh` })).rejects.toThrow('curl')
+    const shortened = await startProxy(forwardWithoutEnd)
+    await expect(runWithNewToken('bulk-export/export', 'sh', { url: `${shortened}/sh` })).rejects.toThrow('not whole')
   })
 })
 
@@ -192,17 +194,20 @@ test('the guide of figures has the correct document id of its sample', () => {
 const readCopy = (directory: string) => JSON.parse(readFileSync(join(directory, 'copy.json'), 'utf8'))
 
 test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removals', async () => {
-  const all = await stored()
+  const all = await readVouchers()
   const pages = await startRefusingProxy()
-  const changes = await startRefusingProxy(endAfterFirst)
+  const changes = await startRefusingProxy(forwardFirstPageOnly)
   const directories = await Promise.all(
     extensions.map(async extension => {
-      const { lines } = await run('paging/all-pages', extension, { url: `${pages.url}/${extension}` })
+      const { lines } = await runWithNewToken('paging/all-pages', extension, { url: `${pages.url}/${extension}` })
       expect(lines, extension).toEqual(all.map(({ id, reference }) => `${id} ${reference}`))
       const directory = newDirectory()
-      const first = run('keeping-in-step/changes', extension, { url: `${changes.url}/${extension}`, directory })
+      const first = runWithNewToken('keeping-in-step/changes', extension, {
+        url: `${changes.url}/${extension}`,
+        directory,
+      })
       await expect(first, extension).rejects.toThrow(extension)
-      const rest = await run('keeping-in-step/changes', extension, { directory })
+      const rest = await runWithNewToken('keeping-in-step/changes', extension, { directory })
       expect(rest.lines, extension).toEqual(
         all.slice(50).map(({ id, reference, balance }) => `${id} ${reference} ${balance}`),
       )
@@ -222,12 +227,12 @@ test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removal
   const removals = await startRefusingProxy()
   await Promise.all(
     directories.map(async ({ extension, directory }) => {
-      expect((await run('keeping-in-step/changes', extension, { directory })).lines, extension).toEqual([
+      expect((await runWithNewToken('keeping-in-step/changes', extension, { directory })).lines, extension).toEqual([
         '120 REF-120 12.5',
       ])
       expect(readCopy(directory).vouchers[120].current_balance, extension).toBe(12.5)
       const options = { url: `${removals.url}/${extension}`, args: [clock?.now ?? ''] }
-      const removed = await run('keeping-in-step/removals', extension, options)
+      const removed = await runWithNewToken('keeping-in-step/removals', extension, options)
       const lines = deleted.map(({ id }) => `PURCHASED_VOUCHER ${id} DELETED`)
       expect(removed.lines.sort(), extension).toEqual(lines.sort())
     }),
@@ -236,7 +241,7 @@ test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removal
 })
 
 /** The languages whose first export was interrupted. */
-const broken = new Set<string>()
+const interruptedLanguages = new Set<string>()
 
 type Forward = (
   request: IncomingMessage,
@@ -245,7 +250,7 @@ type Forward = (
   answer: () => Promise<Response>,
 ) => Promise<unknown>
 
-const pass: Forward = async (_request, response, _language, answer) => send(response, await answer())
+const forwardUnchanged: Forward = async (_request, response, _language, answer) => send(response, await answer())
 
 /**
  * Answers of the rate limit and of proxies: the status and `Retry-After`. They are fewer than the eight attempts of the
@@ -268,7 +273,7 @@ const refusals: [status: number, retryAfter?: string][] = [
  * @returns the address of the proxy, and a function that expects a retry of each rejected request, at least a second
  *   later
  */
-async function startRefusingProxy(forward = pass, most = refusals.length) {
+async function startRefusingProxy(forward = forwardUnchanged, most = refusals.length) {
   const first = refusals.slice(0, most)
   const times = new Map<string, number[]>(extensions.map(extension => [extension, []]))
   const url = await startProxy(async (request, response, language, answer) => {
@@ -290,24 +295,24 @@ async function startRefusingProxy(forward = pass, most = refusals.length) {
 }
 
 /** Forwards the first page, and answers later pages with 401, as if the token were revoked. */
-const endAfterFirst: Forward = async (request, response, _language, answer) => {
+const forwardFirstPageOnly: Forward = async (request, response, _language, answer) => {
   if (!request.url?.includes('cursor=')) return send(response, await answer())
   response.writeHead(401, { 'Content-Type': 'application/json' })
   return response.end('{"message":"Unauthenticated."}')
 }
 
 /** Closes the first connection of each language in the middle of the answer. */
-const breakFirst: Forward = async (_request, response, language, answer) => {
+const interruptFirst: Forward = async (_request, response, language, answer) => {
   const whole = await answer()
-  if (broken.has(language)) return send(response, whole)
-  broken.add(language)
+  if (interruptedLanguages.has(language)) return send(response, whole)
+  interruptedLanguages.add(language)
   const body = Buffer.from(await whole.arrayBuffer())
   response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
   return response.write(body.subarray(0, body.length / 2), () => response.destroy())
 }
 
 /** Forwards an export without its last line, as a successful answer. */
-const dropEnd: Forward = async (_request, response, _language, answer) => {
+const forwardWithoutEnd: Forward = async (_request, response, _language, answer) => {
   const lines = (await (await answer()).text()).split('\n')
   response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
   return response.end(lines.slice(0, -2).join('\n'))

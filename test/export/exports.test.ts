@@ -10,7 +10,7 @@ const { build, client, database, pool, platform } = await startService({ EXPORTS
 const tenantId = await build.tenant({ name: 'Wörld "1"\n', subdomain: 'export' })
 for (let n = 0; n < 3; n++) await build.tenant({ parent_id: tenantId, type: n === 1 ? 'shop' : null })
 const { secret, id: tokenId } = await build.token([whole(tenantId)])
-const other = await build.tenant()
+const otherTenantId = await build.tenant()
 
 /** The number of records in a chunk. The number is small, so that an export has several chunks. */
 const chunkSize = 500
@@ -33,7 +33,7 @@ await platform`
   from generate_series(1, 1010) n`
 for (let n = 0; n < 60; n++) await build.customer(tenantId, { email: `${n}@example.com`, town: n % 2 ? 'Ört' : null })
 await build.customer(tenantId, { marketing_opted: false })
-await build.voucher(other)
+await build.voucher(otherTenantId)
 
 const lists = [
   { path: '/tenants', of: '/tenants', total: 4 },
@@ -43,12 +43,12 @@ const lists = [
 ]
 
 const paths = lists.map(({ path }) => path)
-const ofTenant = paths.slice(1)
+const tenantPaths = paths.slice(1)
 
 const escapeLineEnd = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** Returns the JSON text of each record in the first five pages of v1, with line ends escaped. */
-async function linesOfV1(path: string): Promise<string[]> {
+async function readRecordTextsOfV1(path: string): Promise<string[]> {
   const lines: string[] = []
   for (let cursor: string | null = '', pages = 0; cursor !== null && pages < 5; pages++) {
     const { body, text } = await client.rest(secret, `${path}?cursor=${cursor}`)
@@ -71,7 +71,7 @@ describe.each(lists)('$path', ({ path, of, total }) => {
     expect(serverTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
     expect(text.startsWith(`{"server_time":"${serverTime}"}\n`)).toBe(true)
     expect(text.endsWith(`{"end":true,"count":${total}}\n`)).toBe(true)
-    const expected = await linesOfV1(of)
+    const expected = await readRecordTextsOfV1(of)
     expect(recordLines.slice(0, expected.length)).toEqual(expected)
     expect(new Set(recordLines).size).toBe(total)
     expect(cursorPlaces.length).toBeGreaterThanOrEqual(Math.ceil(total / chunkSize))
@@ -120,49 +120,52 @@ test('an export of signups has an audit entry, and counts as an export of the to
   expect(await pool`select records from gateway.token_export where token_id = ${id}`).toEqual([{ records: 120 }])
 })
 
-const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'DELETE' = 'GET') =>
+const sendToExport = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'DELETE' = 'GET') =>
   client.ask({ method, url: exportPath + url, headers })
 
 test.each(paths)('%s rejects requests without a valid token, and other methods than GET', async path => {
-  for (const headers of [{}, bearer('vgw_no')]) expect(flawOf(await ask(path, headers), 401)).toBeNull()
-  const other = await ask(path, bearer(secret), 'DELETE')
+  for (const headers of [{}, bearer('vgw_no')]) expect(flawOf(await sendToExport(path, headers), 401)).toBeNull()
+  const other = await sendToExport(path, bearer(secret), 'DELETE')
   expect(flawOf(other, 405)).toBeNull()
   expect(other.headers.allow).toBe('GET')
 })
 
-test.each(ofTenant)('%s rejects requests with the same errors as the list of v1', async path => {
-  const askFor = (name: string) => ask(path.replace(String(tenantId), name), bearer(secret))
+test.each(tenantPaths)('%s rejects requests with the same errors as the list of v1', async path => {
+  const askFor = (name: string) => sendToExport(path.replace(String(tenantId), name), bearer(secret))
   for (const name of ['0', 'abc', '999999']) expect(flawOf(await askFor(name), 404)).toBeNull()
-  expect(flawOf(await askFor(String(other)), 403)).toBeNull()
+  expect(flawOf(await askFor(String(otherTenantId)), 403)).toBeNull()
   const powerless = await build.token([tenantId], { permissions: ['redeem_vouchers'] })
-  const refused = await ask(path, bearer(powerless.secret))
+  const refused = await sendToExport(path, bearer(powerless.secret))
   expect(flawOf(refused, 403)).toBeNull()
   // The service checks the tenant before the permission, and the permission before the query (R1).
-  expect((await ask(path.replace(String(tenantId), '0'), bearer(powerless.secret))).status).toBe(404)
-  expect((await ask(`${path}?cursor=x`, bearer(powerless.secret))).status).toBe(403)
+  expect((await sendToExport(path.replace(String(tenantId), '0'), bearer(powerless.secret))).status).toBe(404)
+  expect((await sendToExport(`${path}?cursor=x`, bearer(powerless.secret))).status).toBe(403)
 })
 
 test.each(paths)('%s rejects a cursor of another list', async path => {
-  const { cursors } = await exportList(client, secret, path === '/tenants' ? ofTenant[0]! : '/tenants')
+  const { cursors } = await exportList(client, secret, path === '/tenants' ? tenantPaths[0]! : '/tenants')
   const own = (await exportList(client, secret, path)).cursors[0]!
   for (const query of [`cursor=${cursors[0]}`, `cursor=${own}A`, `cursor=${own}&cursor=${own}`, 'cursor=1']) {
-    expect(faultyFields(await ask(`${path}?${query}`, bearer(secret))), query).toEqual(['cursor'])
+    expect(faultyFields(await sendToExport(`${path}?${query}`, bearer(secret))), query).toEqual(['cursor'])
   }
   for (const query of ['', 'cursor=', 'cursor=null', 'unknown=1', `cursor=${own}`]) {
-    expect((await ask(`${path}?${query}`, bearer(secret))).status).toBe(200)
+    expect((await sendToExport(`${path}?${query}`, bearer(secret))).status).toBe(200)
   }
 })
 
 test('an export rejects a cursor of another tenant', async () => {
-  const [path = ''] = ofTenant
-  const both = await build.token([tenantId, other])
+  const [path = ''] = tenantPaths
+  const both = await build.token([tenantId, otherTenantId])
   const { cursors } = await exportList(client, both.secret, path)
-  const refused = await ask(`/tenants/${other}/catalog-vouchers?cursor=${cursors[0]}`, bearer(both.secret))
+  const refused = await sendToExport(
+    `/tenants/${otherTenantId}/catalog-vouchers?cursor=${cursors[0]}`,
+    bearer(both.secret),
+  )
   expect(faultyFields(refused)).toEqual(['cursor'])
 })
 
 test('an export is rejected unless Accept allows newline-delimited JSON or JSON', async () => {
-  const send = (accept: string) => ask('/tenants', { ...bearer(secret), accept })
+  const send = (accept: string) => sendToExport('/tenants', { ...bearer(secret), accept })
   for (const accept of ['', '*/*', 'application/*', 'Application/X-NDJSON; q=0.5, text/html', 'application/json']) {
     expect((await send(accept)).status, accept).toBe(200)
   }
@@ -173,17 +176,17 @@ test('an export is rejected unless Accept allows newline-delimited JSON or JSON'
 
 test('an unknown path gives 401 without a valid token, and 404 with a valid token', async () => {
   for (const path of ['', '/', `/tenants/${tenantId}`, `/tenants/${tenantId}/vouchers`]) {
-    expect(flawOf(await ask(path), 401)).toBeNull()
-    expect(flawOf(await ask(path, bearer(secret)), 404)).toBeNull()
+    expect(flawOf(await sendToExport(path), 401)).toBeNull()
+    expect(flawOf(await sendToExport(path, bearer(secret)), 404)).toBeNull()
   }
 })
 
 test('the start of an export counts against the rate of v1, and its answer has the headers of the rate', async () => {
   const limited = await build.token([tenantId], { rateLimit: 2 })
-  const first = await ask('/tenants', bearer(limited.secret))
+  const first = await sendToExport('/tenants', bearer(limited.secret))
   expect(first.headers).toMatchObject({ 'ratelimit-limit': '2', 'ratelimit-remaining': '1' })
   expect((await client.rest(limited.secret, '/tenants')).headers['ratelimit-remaining']).toBe('0')
-  const refused = await ask('/tenants', bearer(limited.secret))
+  const refused = await sendToExport('/tenants', bearer(limited.secret))
   expect(flawOf(refused, 429)).toBeNull()
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
 })

@@ -20,7 +20,8 @@ const clients = [client, await createApp(database, settings)] as const
 const origin = await clients[0].app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret
 /** Exports the short list of tenants. @returns the status of the answer */
-const start = async (secret: string, client = clients[0]) => (await exportList(client, secret, '/tenants')).status
+const exportTenants = async (secret: string, client = clients[0]) =>
+  (await exportList(client, secret, '/tenants')).status
 
 test('a token can run one export at a time over all instances, and the next export can start as soon as the first has ended', async () => {
   const secret = await newSecret()
@@ -31,11 +32,11 @@ test('a token can run one export at a time over all instances, and the next expo
     expect(flawOf(refused, 429)).toBeNull()
     expect(refused.headers['retry-after']).toMatch(/^([1-9]|10)$/)
   }
-  expect(await start(await newSecret())).toBe(200)
+  expect(await exportTenants(await newSecret())).toBe(200)
   open.body.resume()
   expect(await open.ended).toBe('whole')
   // Rejected starts do not count, so two of three starts are left.
-  for (const client of clients) expect(await start(secret, client)).toBe(200)
+  for (const client of clients) expect(await exportTenants(secret, client)).toBe(200)
 })
 
 test('a token can export again when the lease of a killed instance has expired', async () => {
@@ -43,14 +44,14 @@ test('a token can export again when the lease of a killed instance has expired',
   const key = `export stream ${id}`
   await pool`
     insert into gateway.rate_window (key, used, resets_at) values (${key}, 1, clock_timestamp() + interval '10 s')`
-  expect(await start(secret)).toBe(429)
+  expect(await exportTenants(secret)).toBe(429)
   await pool`update gateway.rate_window set resets_at = clock_timestamp() where key = ${key}`
-  expect(await start(secret)).toBe(200)
+  expect(await exportTenants(secret)).toBe(200)
 })
 
 test('a token may start a limited number of exports per hour, counted over all instances and lists', async () => {
   const secret = await newSecret()
-  for (const client of clients) expect(await start(secret, client)).toBe(200)
+  for (const client of clients) expect(await exportTenants(secret, client)).toBe(200)
   expect((await exportList(client, secret, `/tenants/${tenantId}/catalog-vouchers`)).status).toBe(200)
   for (const client of clients) {
     const refused = await exportList(client, secret, '/tenants')
@@ -61,7 +62,7 @@ test('a token may start a limited number of exports per hour, counted over all i
   }
   // Requests to v1 and exports of other tokens still succeed.
   expect((await client.rest(secret, '/tenants')).status).toBe(200)
-  expect(await start(await newSecret())).toBe(200)
+  expect(await exportTenants(await newSecret())).toBe(200)
 })
 
 test('after a failed start, the token can start the next export at once', async () => {
@@ -70,9 +71,9 @@ test('after a failed start, the token can start the next export at once', async 
     create function refuse_start() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
     create trigger refuse_start before insert on gateway.rate_window
       for each row when (new.key like 'export start %') execute function refuse_start()`)
-  const failed = await start(secret)
+  const failed = await exportTenants(secret)
   await platform`drop function refuse_start cascade`
-  expect([failed, await start(secret)]).toEqual([500, 200])
+  expect([failed, await exportTenants(secret)]).toEqual([500, 200])
 })
 
 test('a request that is rejected for another reason does not count as a start', async () => {
@@ -84,7 +85,7 @@ test('a request that is rejected for another reason does not count as a start', 
     expect((await ask('/tenants/0/purchased-vouchers')).status).toBe(404)
     expect((await ask('/tenants', { accept: 'text/html' })).status).toBe(422)
   }
-  expect(await start(secret)).toBe(200)
+  expect(await exportTenants(secret)).toBe(200)
 })
 
 test('of two exports on one connection only the first starts, and both end with the connection', async () => {

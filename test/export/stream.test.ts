@@ -15,7 +15,7 @@ import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { tokenRecordsOf } from '../support/token-records.ts'
 import { until } from '../support/until.ts'
-import { arrivedAt, exportList, openExport, readLines, setChunkSize } from './support.ts'
+import { exportList, openExport, readLines, setChunkSize, waitUntilBuffersAreFull } from './support.ts'
 
 const { build, client, database, pool, platform } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const tenantId = await build.tenant()
@@ -23,13 +23,13 @@ const path = `/tenants/${tenantId}/purchased-vouchers`
 /**
  * The number of records. Each has 24 kB that do not compress well, so the export is larger than the kernel's buffers.
  */
-const total = 700
+const recordCount = 700
 const chunkSize = 400
 setChunkSize(chunkSize)
 await platform`
   insert into purchased_voucher (tenant_id, reference, parent_product_title)
   select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
-  from generate_series(1, ${total}::integer) n`
+  from generate_series(1, ${recordCount}::integer) n`
 /** The service of these tests does not check its answers, because the check uses memory, which the tests measure. */
 const settings = { LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }
 const app = await buildServer({ config: readConfig(settings), pool })
@@ -38,7 +38,7 @@ const origin = await app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret
 
 setFlagsFromString('--expose-gc')
-const collect: () => void = runInNewContext('gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 /** Opens an export, reads until its first record arrives, and then stops reading. */
 async function openStalled(secret: string, headers: Record<string, string> = {}, of = path) {
@@ -49,17 +49,17 @@ async function openStalled(secret: string, headers: Record<string, string> = {},
 }
 
 /** Reads the statements of exports that the server is running. */
-const busy = () => platform<{ query: string }[]>`
+const readExportStatements = () => platform<{ query: string }[]>`
   select query from pg_stat_activity
   where datname = current_database() and state <> 'idle' and query like '%chunk%' and pid <> pg_backend_pid()`
 
 test('a reader that stops uses no database connection and little memory, and gets each record once when it continues', async () => {
-  collect()
+  collectGarbage()
   const before = process.memoryUsage().arrayBuffers
   const open = await openStalled(await newSecret())
-  await until('no statement runs', async () => (await busy()).length === 0)
+  await until('no statement runs', async () => (await readExportStatements()).length === 0)
   await until('the records are dropped', async () => {
-    collect()
+    collectGarbage()
     return process.memoryUsage().arrayBuffers - before < 8e6
   })
   // Unlike other requests, an export has no deadline.
@@ -67,8 +67,8 @@ test('a reader that stops uses no database connection and little memory, and get
   open.body.resume()
   expect(await open.ended).toBe('whole')
   const { records, count } = readLines(open.text())
-  expect(count).toBe(total)
-  expect(new Set(records.map(({ id }) => id)).size).toBe(total)
+  expect(count).toBe(recordCount)
+  expect(new Set(records.map(({ id }) => id)).size).toBe(recordCount)
 })
 
 const codings = [{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }]
@@ -94,7 +94,7 @@ test.each(
   // The time limit is 8 s, because an unreleased lease would expire after 10 s.
   const rest = await until('the lease is released', resume, 8_000)
   const found = [...(cursor ? known : []), ...rest.records].map(({ id }) => id)
-  expect(new Set(found).size).toBe(total)
+  expect(new Set(found).size).toBe(recordCount)
 })
 
 // The test is retried once, because a busy machine can delay the end of the exports.
@@ -110,7 +110,7 @@ test('exports of a revoked token end within a second, and slow readers get no mo
     // Node does not notify a paused reader, so the test watches the socket of the service.
     exports.push({ id, open, closed: once(socket, 'close').then(() => performance.now()) })
   }
-  const arrived = await Promise.all(exports.map(({ open }) => arrivedAt(open.response.socket)))
+  const arrived = await Promise.all(exports.map(({ open }) => waitUntilBuffersAreFull(open.response.socket)))
   for (const { id } of exports) await revokeToken(pool, tester, id)
   const revoked = performance.now()
   for (const [index, { id, open, closed }] of exports.entries()) {
@@ -136,11 +136,11 @@ test('an export that waits for the database ends when its token is revoked, and 
   await platform.begin(async sql => {
     await sql`lock table gateway.voucher in access exclusive mode`
     socket.write(`GET /api/external/export/v1${path} HTTP/1.0\r\nAuthorization: Bearer ${secret}\r\n\r\n`)
-    await until('its first statement waits', async () => (await busy()).length === 1)
+    await until('its first statement waits', async () => (await readExportStatements()).length === 1)
     socket.resume()
     await revokeToken(pool, tester, id)
     expect(await ended).toBe('ECONNRESET')
-    expect(await busy(), 'the statement has not ended it').toHaveLength(1)
+    expect(await readExportStatements(), 'the statement has not ended it').toHaveLength(1)
   })
 })
 
@@ -185,7 +185,7 @@ test('a service that stops ends its exports after a complete chunk', async () =>
   expect(cursorPlaces.at(-1) ?? 0).toBe(records.length)
   if (cursors.length === 0) return
   const rest = await exportList(client, secret, `${path}?cursor=${cursors.at(-1)}`)
-  expect(rest.count).toBe(total - records.length)
+  expect(rest.count).toBe(recordCount - records.length)
 })
 
 test('a service that is stopping starts no new export', async () => {
@@ -203,7 +203,7 @@ test('a service that is stopping does not wait for readers that have stopped, an
   const from = await closing.app.listen({ port: 0, host: '127.0.0.1' })
   const open = await openExport(from, await newSecret(), path)
   open.body.pause()
-  const arrived = await arrivedAt(open.response.socket)
+  const arrived = await waitUntilBuffersAreFull(open.response.socket)
   await closing.app.close()
   open.body.resume()
   expect(await open.ended).toBe('broken')

@@ -100,7 +100,7 @@ export async function openExport(origin: string, secret: string, path: string, h
  * @returns the number of bytes that have arrived at this end, with the bytes in the kernel's buffer; infinity outside
  *   Linux, where the number is not known
  */
-export async function arrivedAt(socket: Socket): Promise<number> {
+export async function waitUntilBuffersAreFull(socket: Socket): Promise<number> {
   if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
   const port = (socket.localPort ?? 0).toString(16).toUpperCase().padStart(4, '0')
   const kept = new RegExp(`: [\\dA-F]+:${port} [\\dA-F:]+ \\d+ [\\dA-F]+:([\\dA-F]+)`)
