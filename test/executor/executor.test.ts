@@ -14,16 +14,16 @@ import { DocumentMaker, type GeneratedDocument } from '../support/document-maker
 import { createErrorFinder } from '../support/possible-errors.ts'
 import { argumentValues, generatedSchema, type World } from './generated-schema.ts'
 
-const times = (count: number, text: (at: number) => string) =>
+const joinTexts = (count: number, text: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => text(at)).join(' ')
 
-function planOf(text: string): OperationPlan {
+function createPlan(text: string): OperationPlan {
   const document = parse(text)
   return new OperationPlan(generatedSchema, document, getOperationAST(document)!)
 }
 
 /** The number of generated documents. Set `PARITY_DOCUMENTS=100000` for a long run. */
-const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
+const documentCount = Number(process.env.PARITY_DOCUMENTS ?? 1000)
 
 const findPossibleErrors = createErrorFinder(generatedSchema)
 
@@ -32,21 +32,21 @@ const findPossibleErrors = createErrorFinder(generatedSchema)
  * fail later.
  */
 const unhandled: unknown[] = []
-const collect = (error: unknown) => unhandled.push(error)
+const collectRejection = (error: unknown) => unhandled.push(error)
 const listeners = process.listeners('unhandledRejection')
 
 beforeAll(() => {
-  process.removeAllListeners('unhandledRejection').on('unhandledRejection', collect)
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', collectRejection)
 })
 
 afterAll(async () => {
   await setImmediate()
-  process.off('unhandledRejection', collect)
+  process.off('unhandledRejection', collectRejection)
   for (const listener of listeners) process.on('unhandledRejection', listener)
 })
 
 /** Runs an operation, and expects that each rejection is handled. */
-async function run(plan: OperationPlan, variables: Record<string, unknown>, context: World) {
+async function runChecked(plan: OperationPlan, variables: Record<string, unknown>, context: World) {
   await setImmediate()
   unhandled.length = 0
   const bound = plan.bind(variables)
@@ -57,21 +57,21 @@ async function run(plan: OperationPlan, variables: Record<string, unknown>, cont
 }
 
 /** Returns the variables with inverted booleans, which change `@skip` and `@include`. */
-function inverted(variables: Record<string, unknown>): Record<string, unknown> {
+function invertBooleans(variables: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(variables).map(([name, value]) => [name, typeof value === 'boolean' ? !value : value])
   return Object.fromEntries(entries)
 }
 
 /** Compares the results of the executor and graphql-js. @returns how the executor ran the document */
-async function compare(
+async function compareExecutors(
   { query, variables }: GeneratedDocument,
   behaviour: World,
 ): Promise<'left to graphql-js' | 'without errors' | 'with errors'> {
   const document = parse(query)
-  const plan = planOf(query)
+  const plan = createPlan(query)
   // The same plan first runs with other variables and another layout of rows, and must keep no state of that run.
-  await run(plan, inverted(variables), { ...behaviour, seed: behaviour.seed ^ 0x5bd1e995 })
-  const actual = await run(plan, variables, behaviour)
+  await runChecked(plan, invertBooleans(variables), { ...behaviour, seed: behaviour.seed ^ 0x5bd1e995 })
+  const actual = await runChecked(plan, variables, behaviour)
   if (!actual) return 'left to graphql-js'
   const args = { document, variableValues: variables }
   const { data, errors = [] } = await execute({ ...args, schema: generatedSchema, contextValue: behaviour })
@@ -93,21 +93,21 @@ test('the executor returns the same data and errors as graphql-js for generated 
         const generated = new DocumentMaker(draw, generatedSchema, { values: argumentValues, depth: 3 }).make()
         fc.pre(validate(generatedSchema, parse(generated.query)).length === 0)
         try {
-          count[await compare(generated, behaviour)]++
+          count[await compareExecutors(generated, behaviour)]++
         } catch (error) {
           throw new Error(`${generated.query}\n${JSON.stringify(generated.variables)}`, { cause: error })
         }
       },
     ),
-    { numRuns: documents },
+    { numRuns: documentCount },
   )
-  expect(count['left to graphql-js']).toBeLessThan(0.2 * documents)
-  expect(count['with errors']).toBeGreaterThan(0.2 * documents)
+  expect(count['left to graphql-js']).toBeLessThan(0.2 * documentCount)
+  expect(count['with errors']).toBeGreaterThan(0.2 * documentCount)
 }, 600_000)
 
 test('an operation is not run with invalid variables', () => {
-  expect(planOf('query ($n: Int!) { echo(n: $n) }').bind({})).toBeNull()
-  expect(planOf('query ($n: Int) { echo(n: $n) }').bind({ n: 'x' })).toBeNull()
+  expect(createPlan('query ($n: Int!) { echo(n: $n) }').bind({})).toBeNull()
+  expect(createPlan('query ($n: Int) { echo(n: $n) }').bind({ n: 'x' })).toBeNull()
 })
 
 test.each([
@@ -116,12 +116,12 @@ test.each([
   ['a cycle of fragments', '{ f7_0 { ...F } } fragment F on A { f7_0 { ...F } }', {}, 'form a cycle'],
   [
     'more than 25,000 fields',
-    `{ ${times(30, at => `a${at}: f7_0 { ...F }`)} } fragment F on A { ${times(900, () => 'echo')} }`,
+    `{ ${joinTexts(30, at => `a${at}: f7_0 { ...F }`)} } fragment F on A { ${joinTexts(900, () => 'echo')} }`,
     {},
     'more than 25000 fields',
   ],
 ])('an operation that cannot be planned is not bound: %s', (_, text, variables, message) => {
-  expect(() => planOf(text).bind(variables)).toThrow(message)
+  expect(() => createPlan(text).bind(variables)).toThrow(message)
 })
 
 test.each([
@@ -132,7 +132,7 @@ test.each([
   ['introspection of a type', '{ __type(name: "A") { ...F ...F } } fragment F on __Type { __typename name }', true],
   ['introspection of a type that is not there', '{ __type(name: "Nothing") { name } }', true],
 ])('%s runs as in graphql-js', async (_, text, isPlanned) => {
-  const bound = planOf(text).bind({})!
+  const bound = createPlan(text).bind({})!
   expect(bound.isPlanned).toBe(isPlanned)
   const contextValue: World = { seed: 1, trouble: 0 }
   const { data } = await execute({ schema: generatedSchema, document: parse(text), contextValue })
@@ -140,8 +140,8 @@ test.each([
 })
 
 test('the executor plans a field once, even when fragments repeat the field in many places', async () => {
-  const doubling = times(9, at => `fragment F${at} on A { a: f7_0 { ...F${at + 1} } b: f7_0 { ...F${at + 1} } }`)
-  const plan = planOf(`{ f7_0 { ...F0 } } ${doubling} fragment F9 on A { echo }`)
+  const doubling = joinTexts(9, at => `fragment F${at} on A { a: f7_0 { ...F${at + 1} } b: f7_0 { ...F${at + 1} } }`)
+  const plan = createPlan(`{ f7_0 { ...F0 } } ${doubling} fragment F9 on A { echo }`)
   expect(plan.bind({})?.isPlanned).toBe(true)
   expect(plan.fields).toBe(20)
 })
@@ -149,7 +149,7 @@ test('the executor plans a field once, even when fragments repeat the field in m
 test('an operation gives the correct result for all values of its conditions, and keeps few plans', async () => {
   const names = [...'abcdefgh']
   const declared = names.map(name => `$${name}: Boolean!`).join()
-  const plan = planOf(`query (${declared}) { ${names.map(name => `${name}: echo @skip(if: $${name})`).join(' ')} }`)
+  const plan = createPlan(`query (${declared}) { ${names.map(name => `${name}: echo @skip(if: $${name})`).join(' ')} }`)
   for (let choice = 0; choice < 256; choice++) {
     const variables = Object.fromEntries(names.map((name, at) => [name, (choice & (1 << at)) !== 0]))
     const { data } = await plan.bind(variables)!.run({ seed: 1, trouble: 0 })
@@ -159,7 +159,7 @@ test('an operation gives the correct result for all values of its conditions, an
 })
 
 /** Returns a body that starts with a text of this length, so that each test ends at another place of the buffer. */
-function begin(length: number): BodyWriter {
+function createBody(length: number): BodyWriter {
   const body = new BodyWriter()
   body.value('x'.repeat(length))
   return body
@@ -180,7 +180,7 @@ test('text and columns can be written and removed again, even across the end of 
     return { prefix, offset, writeJson: codec.writeJson, nonNull: false, omitNull: false }
   })
   for (let length = 0; length <= 600_000; length += 9_973) {
-    const body = begin(length)
+    const body = createBody(length)
     const before = body.length
     body.text(Buffer.from(',"a_long_key_that_is_left_out":'))
     body.null()
@@ -192,6 +192,6 @@ test('text and columns can be written and removed again, even across the end of 
 })
 
 test('later bodies do not overwrite a finished body', () => {
-  const bodies = Array.from({ length: 3000 }, (_, index) => begin(index % 997).finish())
+  const bodies = Array.from({ length: 3000 }, (_, index) => createBody(index % 997).finish())
   for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe('x'.repeat(index % 997))
 })

@@ -38,7 +38,7 @@ export interface World {
  * Returns a whole number that depends only on the seed and the text, so that the behaviour at a position is always the
  * same.
  */
-function drawOf({ seed }: World, text: string): number {
+function hashText({ seed }: World, text: string): number {
   let hash = seed ^ 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
@@ -51,7 +51,7 @@ const pick = <Item>(items: readonly Item[], draw: number): Item => items[draw % 
 const Color = new GraphQLEnumType({ name: 'Color', values: { RED: { value: 1 }, BLUE: { value: 'blue' }, OLD: {} } })
 
 /** A scalar that serializes some values, and fails for other values. */
-const Odd = new GraphQLScalarType({
+const OddScalar = new GraphQLScalarType({
   name: 'Odd',
   serialize(value) {
     if (value === 'throw') throw new Error('Odd cannot be serialized.')
@@ -61,9 +61,14 @@ const Odd = new GraphQLScalarType({
 })
 
 /** Defines a scalar that serializes each value to itself. */
-const asIs = (name: string) => new GraphQLScalarType({ name, serialize: value => value })
+const createIdentityScalar = (name: string) => new GraphQLScalarType({ name, serialize: value => value })
 
-const [BigNumber, Money, DateTime, CalendarDate] = [asIs('BigInt'), asIs('Money'), asIs('DateTime'), asIs('Date')]
+const [BigNumber, Money, DateTime, CalendarDate] = [
+  createIdentityScalar('BigInt'),
+  createIdentityScalar('Money'),
+  createIdentityScalar('DateTime'),
+  createIdentityScalar('Date'),
+]
 
 const Input = new GraphQLInputObjectType({
   name: 'Input',
@@ -143,24 +148,24 @@ const columnTexts: Record<string, readonly string[]> = {
   j: ['[]', '"[""a"",""ü\\\\""x""]"'],
 }
 
-function recordOf(world: World, id: string, names: readonly string[]): Buffer {
+function createRecordText(world: World, id: string, names: readonly string[]): Buffer {
   const texts = names.map(name => {
-    const draw = drawOf(world, `${id}.${name}`)
+    const draw = hashText(world, `${id}.${name}`)
     return draw % 5 === 0 ? '' : pick(columnTexts[name]!, draw >>> 4)
   })
   return Buffer.from(`(${texts.join(',')})`)
 }
 
 function rowsOf(world: World, ids: readonly string[]): unknown[] {
-  const { codec, names } = pick(layouts, drawOf(world, `layout of ${ids[0]}`))
-  return codec.read(Buffer.concat(ids.map(id => recordOf(world, id, names))))
+  const { codec, names } = pick(layouts, hashText(world, `layout of ${ids[0]}`))
+  return codec.read(Buffer.concat(ids.map(id => createRecordText(world, id, names))))
 }
 
 /** Returns a value that fits the type, but whose fields may fail. */
-function goodValue(world: World, type: GraphQLOutputType, id: string): unknown {
-  const draw = drawOf(world, `value ${id}`)
+function createGoodValue(world: World, type: GraphQLOutputType, id: string): unknown {
+  const draw = hashText(world, `value ${id}`)
   const nullable = getNullableType(type)
-  if (isListType(nullable)) return listOf(world, nullable, id, draw)
+  if (isListType(nullable)) return createList(world, nullable, id, draw)
   if (isLeafType(nullable)) return pick(goodLeaves[nullable.name]!, draw)
   if (isObjectType(nullable) && nullable.name === 'Row') {
     const [row] = rowsOf(world, [id])
@@ -169,18 +174,18 @@ function goodValue(world: World, type: GraphQLOutputType, id: string): unknown {
   return isObjectType(nullable) && nullable.name === 'B' ? new ThingB(world, id) : new Thing(world, id)
 }
 
-function listOf(world: World, type: GraphQLList<GraphQLOutputType>, id: string, draw: number): unknown {
+function createList(world: World, type: GraphQLList<GraphQLOutputType>, id: string, draw: number): unknown {
   const ids = Array.from({ length: draw % 4 }, (_, index) => `${id}/${index}`)
   const item = getNullableType(type.ofType)
   if (isObjectType(item) && item.name === 'Row' && ids.length > 0 && draw % 3 > 0) return rowsOf(world, ids)
-  const items = ids.map(itemId => itemOf(world, type.ofType, itemId))
+  const items = ids.map(itemId => createItem(world, type.ofType, itemId))
   return (draw >>> 8) % 8 === 0 ? new Set(items) : items
 }
 
 /** Returns an item of a list. An item cannot throw, so an error becomes a rejected promise. */
-function itemOf(world: World, type: GraphQLOutputType, id: string): unknown {
+function createItem(world: World, type: GraphQLOutputType, id: string): unknown {
   try {
-    return behave(world, type, id)
+    return returnOrThrow(world, type, id)
   } catch (error) {
     const rejected = Promise.reject(error)
     // A list that fails as a whole ignores its items, so nothing else may handle this rejection.
@@ -190,17 +195,17 @@ function itemOf(world: World, type: GraphQLOutputType, id: string): unknown {
 }
 
 /** Returns or throws the result of a resolver at a position. */
-function behave(world: World, type: GraphQLOutputType, id: string): unknown {
-  const draw = drawOf(world, id)
+function returnOrThrow(world: World, type: GraphQLOutputType, id: string): unknown {
+  const draw = hashText(world, id)
   if (draw % 100 >= world.trouble) {
-    const value = goodValue(world, type, id)
+    const value = createGoodValue(world, type, id)
     return (draw >>> 8) % 8 === 0 ? Promise.resolve(value) : value
   }
   const error = new Error(`${id} failed.`)
   const fail = (thrown: unknown) => {
     throw thrown
   }
-  const wrong = () => wrongValue(type, draw >>> 12)
+  const wrong = () => createWrongValue(type, draw >>> 12)
   const gone = new GraphQLError(`${id} is not there.`, { extensions: { code: 'GONE' } })
   const ways = [
     ...[() => fail(error), () => Promise.reject(error), () => error, () => Promise.resolve(error)],
@@ -210,7 +215,7 @@ function behave(world: World, type: GraphQLOutputType, id: string): unknown {
   return pick<() => unknown>(ways, draw >>> 8)()
 }
 
-function wrongValue(type: GraphQLOutputType, draw: number): unknown {
+function createWrongValue(type: GraphQLOutputType, draw: number): unknown {
   const nullable = getNullableType(type)
   if (isLeafType(nullable)) return pick(badLeaves[nullable.name]!, draw)
   if (!isListType(nullable)) return pick<unknown>([5, 'text', true, () => 1, [], new Date(0)], draw)
@@ -219,24 +224,24 @@ function wrongValue(type: GraphQLOutputType, draw: number): unknown {
 
 const idOf = (parent: unknown) => (parent instanceof Thing ? parent.id : '')
 
-const resolverOf =
+const createResolver =
   (type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> =>
   (parent, _args, world, info) =>
-    behave(world, type, `${idOf(parent)}.${info.fieldName}`)
+    returnOrThrow(world, type, `${idOf(parent)}.${info.fieldName}`)
 
 /**
  * Returns a resolver that the executor may replace by one call for all parents. When the call fails, the field fails
  * for all parents.
  */
-function batchResolverOf(name: string, type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> {
+function createBatchResolver(name: string, type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> {
   const one = (parent: unknown, world: World) => {
     const id = `${idOf(parent)}.${name}`
-    const draw = drawOf(world, id)
-    if (draw % 100 >= world.trouble) return goodValue(world, type, id)
-    return pick<unknown>([null, undefined, wrongValue(type, draw >>> 8), new Error(`${id} failed.`)], draw >>> 8)
+    const draw = hashText(world, id)
+    if (draw % 100 >= world.trouble) return createGoodValue(world, type, id)
+    return pick<unknown>([null, undefined, createWrongValue(type, draw >>> 8), new Error(`${id} failed.`)], draw >>> 8)
   }
   const failAll = (world: World) => {
-    if (drawOf(world, `all ${name}`) % 400 < world.trouble) throw new Error(`All ${name} failed.`)
+    if (hashText(world, `all ${name}`) % 400 < world.trouble) throw new Error(`All ${name} failed.`)
   }
   const resolve: GraphQLFieldResolver<unknown, World> = async (parent, _args, world) => {
     failAll(world)
@@ -250,15 +255,15 @@ function batchResolverOf(name: string, type: GraphQLOutputType): GraphQLFieldRes
   return resolve
 }
 
-function exposed(property: string): GraphQLFieldResolver<unknown, World> {
+function createPropertyResolver(property: string): GraphQLFieldResolver<unknown, World> {
   const resolve: GraphQLFieldResolver<unknown, World> = parent => Reflect.get(Object(parent), property)
   markDirectResolver(resolve, property)
   return resolve
 }
 
 /** Returns a resolver that the executor may replace by the column of a parent that is a row. */
-function loaded(property: string): GraphQLFieldResolver<unknown, World> {
-  const resolve = exposed(property)
+function createColumnResolver(property: string): GraphQLFieldResolver<unknown, World> {
+  const resolve = createPropertyResolver(property)
   offerColumn(resolve, property)
   markDirectResolver(resolve, null)
   return resolve
@@ -272,8 +277,8 @@ function defineProperty(prototype: object, name: string, type: GraphQLOutputType
   Object.defineProperty(prototype, name, {
     get(this: Thing) {
       const { world, id } = this
-      const run = () => behave(world, type, `${id}.${name}`)
-      if (!mayBeMethod || drawOf(world, `form ${id}.${name}`) % 3 > 0) return run()
+      const run = () => returnOrThrow(world, type, `${id}.${name}`)
+      if (!mayBeMethod || hashText(world, `form ${id}.${name}`) % 3 > 0) return run()
       return (args: object, context: World, info: GraphQLResolveInfo) =>
         context === world && info.fieldName === name && Object.keys(args).length === 0 ? run() : 'a wrong call'
     },
@@ -292,24 +297,24 @@ const shapes: readonly ((type: GraphQLOutputType) => GraphQLOutputType)[] = [
 ]
 
 /** Returns fields of each type in each shape. Each field gets its value from one of the sources. */
-function fieldsOf(prototype: object | null): GraphQLFieldConfigMap<unknown, World> {
+function createFields(prototype: object | null): GraphQLFieldConfigMap<unknown, World> {
   const fields: GraphQLFieldConfigMap<unknown, World> = {}
   let count = 0
-  const leaves = [GraphQLInt, GraphQLFloat, GraphQLString, GraphQLBoolean, GraphQLID, Color, Odd]
+  const leaves = [GraphQLInt, GraphQLFloat, GraphQLString, GraphQLBoolean, GraphQLID, Color, OddScalar]
   const types: GraphQLOutputType[] = [...leaves, A, A, B, B, RowType, RowType]
   for (const [place, named] of types.entries()) {
     for (const [index, shape] of shapes.entries()) {
       const type = shape(named as GraphQLObjectType)
       const name = `f${place}_${index}`
       const source = prototype ? pick(['resolver', 'default', 'batch', 'exposed', 'default'], count++) : 'resolver'
-      if (source === 'resolver') fields[name] = { type, resolve: resolverOf(type) }
-      else if (source === 'batch') fields[name] = { type, resolve: batchResolverOf(name, type) }
+      if (source === 'resolver') fields[name] = { type, resolve: createResolver(type) }
+      else if (source === 'batch') fields[name] = { type, resolve: createBatchResolver(name, type) }
       else if (source === 'default') {
         defineProperty(prototype!, name, type, true)
         fields[name] = { type }
       } else {
         defineProperty(prototype!, `p${name}`, type, false)
-        fields[name] = { type, resolve: exposed(`p${name}`) }
+        fields[name] = { type, resolve: createPropertyResolver(`p${name}`) }
       }
     }
   }
@@ -354,11 +359,11 @@ const Named = new GraphQLInterfaceType({
 })
 
 /** Defines an object type whose values are instances of `Thing`. */
-const typeOf = (name: string, { prototype }: typeof Thing): GraphQLObjectType =>
-  new GraphQLObjectType({ name, interfaces: [Named], fields: () => fieldsOf(prototype) })
+const createThingType = (name: string, { prototype }: typeof Thing): GraphQLObjectType =>
+  new GraphQLObjectType({ name, interfaces: [Named], fields: () => createFields(prototype) })
 
-const A = typeOf('A', Thing)
-const B = typeOf('B', ThingB)
+const A = createThingType('A', Thing)
+const B = createThingType('B', ThingB)
 
 const RowType: GraphQLObjectType = new GraphQLObjectType({
   name: 'Row',
@@ -369,19 +374,19 @@ const RowType: GraphQLObjectType = new GraphQLObjectType({
       i: [GraphQLInt, BigNumber, GraphQLID, GraphQLString, GraphQLFloat],
       d: [Money, GraphQLString, GraphQLFloat, BigNumber],
       b: [GraphQLBoolean, GraphQLString],
-      t: [GraphQLString, GraphQLID, Color, GraphQLInt, Odd],
+      t: [GraphQLString, GraphQLID, Color, GraphQLInt, OddScalar],
       at: [DateTime, GraphQLString],
       day: [CalendarDate, GraphQLString],
-      j: [tags, new GraphQLNonNull(tags), new GraphQLList(GraphQLString), Odd, GraphQLString],
+      j: [tags, new GraphQLNonNull(tags), new GraphQLList(GraphQLString), OddScalar, GraphQLString],
     }
     for (const [property, [plain, ...others]] of Object.entries(types)) {
       fields[property] = { type: plain! }
       for (const type of [plain!, ...others]) {
-        fields[`${property}_${Object.keys(fields).length}`] = { type, resolve: exposed(property) }
+        fields[`${property}_${Object.keys(fields).length}`] = { type, resolve: createPropertyResolver(property) }
       }
-      fields[`${property}Loaded`] = { type: plain!, resolve: loaded(property) }
+      fields[`${property}Loaded`] = { type: plain!, resolve: createColumnResolver(property) }
       const required = new GraphQLNonNull(getNullableType(plain!))
-      fields[`${property}Required`] = { type: required, resolve: exposed(property) }
+      fields[`${property}Required`] = { type: required, resolve: createPropertyResolver(property) }
     }
     return fields
   },
@@ -391,10 +396,10 @@ export const generatedSchema = new GraphQLSchema({
   query: new GraphQLObjectType({
     name: 'Query',
     fields: () => ({
-      ...fieldsOf(null),
+      ...createFields(null),
       named: { type: Named, resolve: (_, _args, world) => new Thing(world, '.named') },
     }),
   }),
-  mutation: new GraphQLObjectType({ name: 'Mutation', fields: () => fieldsOf(null) }),
+  mutation: new GraphQLObjectType({ name: 'Mutation', fields: () => createFields(null) }),
   types: [A, B, RowType],
 })
