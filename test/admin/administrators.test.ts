@@ -67,7 +67,7 @@ describe('inviting', () => {
 })
 
 describe('an invitation', () => {
-  test('is invalid after its creator is removed, even when it is created during the removal', async () => {
+  test('is invalid after its creator is removed, even when the invitation is created during the removal', async () => {
     const ann = await signIn(client, database, { email: 'ann@example.com' })
     const link = linkOn((await ann.submit('/admin/administrators', { email: 'back@example.com' })).text)
     const kept = linkOn((await browser.submit('/admin/administrators', { email: 'bob@example.com' })).text)

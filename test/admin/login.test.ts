@@ -121,7 +121,7 @@ describe('the limits', () => {
     expect(others.status).toBe(303)
   })
 
-  test('are reset for an account when its right password is entered', async () => {
+  test('are reset for an account when the right password is entered', async () => {
     const app = await createApp(database)
     const [wrong, right] = ['wrong wrong wrong', root.password]
     for (const password of [wrong, wrong, wrong, wrong, right, wrong, wrong, wrong, wrong, right]) {
@@ -145,8 +145,8 @@ test('sign-ins beyond the limit of concurrent password checks get 503', async ()
   const refused = away.filter(({ text }) => text.includes('Too many passwords are being checked. Try again in a few'))
   expect(refused.length).toBeGreaterThan(0)
   expect(refused[0]?.headers['retry-after']).toBe('5')
-  // A check continues after the deadline of its request. Without this wait, it would delay the sign-ins of the next
-  // tests.
+  // A check continues after the deadline of its request. Without this wait, the check would delay the sign-ins of the
+  // next tests.
   await hashPassword(root.password)
 })
 

@@ -84,7 +84,7 @@ test('the sign-in page links to a configured provider, and the redirect stores i
 })
 
 describe('a person who returns', () => {
-  test('from an allowed domain becomes an administrator, and is redirected to the requested page', async () => {
+  test('a person from an allowed domain becomes an administrator, and is redirected to the requested page', async () => {
     const browser = createNewBrowser()
     const page = await browser.get(await signInAtProvider(browser, ann, '/admin/login/openid?next=/admin/audit'))
     expect(page).toMatchObject({ status: 200, headers: { refresh: '0;url=/admin/audit' } })
@@ -141,7 +141,7 @@ describe('a person who returns', () => {
     expect(await listPeople()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
   })
 
-  test('in an allowed group is accepted, with one group or several', async () => {
+  test('a person in one or several groups is accepted when one of the groups is allowed', async () => {
     for (const groups of ['gateway-admins', ['others', 'gateway-admins']]) {
       const page = await signInByProvider(createNewBrowser(byGroup), { ...ann, groups })
       expect(page.status).toBe(200)
@@ -154,7 +154,7 @@ describe('a person who returns', () => {
     expect(neither.text).toContain('the claim email is missing, and the claim groups is missing.')
   })
 
-  test('is bound to the account with the same e-mail, and no other person can then be bound to that account', async () => {
+  test('a person is bound to the account with the same e-mail, and then no other person can be bound to that account', async () => {
     await createAccount(database, 'ann@example.com')
     expect((await signInByProvider(createNewBrowser(), ann)).status).toBe(200)
     expect(await listPeople()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
@@ -172,7 +172,7 @@ describe('a person who returns', () => {
     expect((await readRefusedSignIns())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
   })
 
-  test('is rejected by subject, e-mail and group after the removal of the account', async () => {
+  test('a person is rejected by subject, e-mail and group after the removal of the account', async () => {
     const [bob, eve] = [
       { ...ann, sub: 'bob', email: 'bob@example.com' },
       { sub: 'eve', groups: 'gateway-admins' },
@@ -241,7 +241,7 @@ test('a failed callback counts as a wrong attempt of its address, and a successf
 })
 
 describe('a callback is rejected', () => {
-  test('when it comes from another browser, comes twice, has another state, or has an error of the provider', async () => {
+  test('when the callback comes from another browser, comes twice, has another state, or has an error of the provider', async () => {
     const browser = createNewBrowser()
     const path = await signInAtProvider(browser, ann)
     const text = expect.stringContaining('was started in another browser')
@@ -261,7 +261,7 @@ describe('a callback is rejected', () => {
     expect(await listPeople()).toHaveLength(1)
   })
 
-  test('when it lacks the state, the nonce or the verifier', async () => {
+  test('when the callback lacks the state, the nonce or the verifier', async () => {
     for (const name of ['state', 'nonce', 'verifier']) {
       const browser = createNewBrowser()
       const path = await signInAtProvider(browser, ann)
@@ -333,7 +333,7 @@ describe('the ID token', async () => {
     expect((await browser.get(path)).status).toBe(200)
   })
 
-  test('is accepted when the new key of the provider signed it, and rejected when the former key did', async () => {
+  test('is accepted when the new key of the provider signed it, and rejected when the former key signed it', async () => {
     expect((await signInByProvider(createNewBrowser(), ann)).status).toBe(200)
     const next = createSigningKey('next')
     provider.answer('/jwks', () => ({ keys: [next.publicJwk] }))
@@ -358,7 +358,7 @@ describe('the ID token', async () => {
     expect((await browser.get(back)).status).toBe(200)
   })
 
-  test('is rejected with a remedy when it leaves groups out because there are too many', async () => {
+  test('is rejected with a remedy when the provider leaves groups out because there are too many', async () => {
     const browser = createNewBrowser(byGroup)
     const path = await signInAtProvider(browser, ann)
     answerWith(withClaims(() => ({ _claim_names: { groups: 'src1' } })))

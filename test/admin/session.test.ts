@@ -334,7 +334,7 @@ describe('a form', () => {
     expect((await browser.get('/admin/account')).status).toBe(200)
   })
 
-  test('contains no part of the session cookie', async () => {
+  test('the CSRF token of a form contains no part of the session cookie', async () => {
     const browser = await signIn(client, database)
     const token = await csrfOf(browser, '/admin/account')
     const [, signature = ''] = decodeURIComponent(browser.jar.get('vgw-session') ?? '').split('.')
@@ -343,7 +343,7 @@ describe('a form', () => {
     expect(plain(token)).not.toBe(plain(signature))
   })
 
-  test('its CSRF token is checked on the sign-in page too', async () => {
+  test('the CSRF token of a form is checked on the sign-in page too', async () => {
     const browser = createBrowser(client.app)
     expect((await browser.post('/admin/login', root)).status).toBe(403)
     const token = await csrfOf(createBrowser(client.app), '/admin/login')
@@ -351,7 +351,7 @@ describe('a form', () => {
     expect((await browser.post('/admin/login', { ...root, _csrf: token })).status).toBe(403)
   })
 
-  test('stays valid when a link on another site opens the page', async () => {
+  test('the CSRF token of a form stays valid when a link on another site opens the page', async () => {
     const browser = await signIn(client, database)
     const form = await browser.load('/admin/account', {}, everywhere)
     const session = browser.jar.get('vgw-session') ?? ''
@@ -362,7 +362,7 @@ describe('a form', () => {
     expect((await browser.send(form)).status).toBe(303)
   })
 
-  test('the service reads no other content type', async () => {
+  test('a form that is sent as JSON is rejected', async () => {
     const browser = await signIn(client, database)
     const answer = await browser.post(everywhere, {}, { 'content-type': 'application/json' })
     expect(answer.status).toBeGreaterThanOrEqual(400)

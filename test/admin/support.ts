@@ -1,6 +1,6 @@
 // A browser for the pages behind the sign-in. `signIn` creates an administrator and returns a signed-in browser.
 // `submit` loads a page and posts its form with the hidden fields, which include the CSRF token. `load` and `send` do
-// these two steps apart. `post` sends a form without loading a page. No method follows a redirect: read
+// these two steps separately. `post` sends a form without loading a page. No method follows a redirect: read
 // `answer.location`.
 
 import type { FastifyInstance } from 'fastify'
@@ -179,7 +179,7 @@ const rootPasswordKey =
 
 type Accounts = Pick<TestDatabase, 'pool'>
 
-/** Creates an administrator with the password of `root`. If the administrator exists, only its sessions end. */
+/** Creates an administrator with the password of `root`. For an existing administrator, only the sessions end. */
 export async function createAccount({ pool }: Accounts, email = root.email): Promise<void> {
   await setPassword(pool, tester, pool`account as (select ${email}::text as email)`, rootPasswordKey)
 }

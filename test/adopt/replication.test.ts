@@ -102,7 +102,7 @@ async function untilApplied(): Promise<void> {
   await projected(pool)
 }
 
-/** Runs statements at the platform, and waits until the gateway has their changes. */
+/** Runs statements at the platform, and waits until the gateway has applied their changes. */
 async function write(statements: string): Promise<void> {
   await runAtPlatform(statements)
   await untilApplied()
@@ -268,7 +268,10 @@ test('the gateway locks no table of the platform while it waits for a lock on an
   holder.release()
 })
 
-/** Creates tables with the names of the gateway's tables. If they were replicated, the platform could write tokens. */
+/**
+ * Creates tables with the names of the gateway's tables. If these tables were replicated, the platform could write
+ * tokens.
+ */
 const forgedTables = `create schema gateway;
   create table gateway.token (id bigint primary key, name text, token_hash bytea, hint text, permissions text[]);
   create table gateway.token_tenant (token_id bigint, tenant_id bigint, with_descendants boolean, primary key (token_id, tenant_id))`
@@ -298,7 +301,7 @@ test('the gateway creates a publication and a slot at the platform, and nothing 
   const readTables = () =>
     platform`select relname from pg_class where relnamespace::regnamespace::text !~ '^pg_' order by 1`
   const before = await readTables()
-  // The publication has one table that no mapping reads. The subscription must copy nothing from it.
+  // The publication has one table that no mapping reads. The subscription must copy nothing from this table.
   await runAtPlatform(`create publication ${publication} for table shop.note with (publish_via_partition_root = true);
     insert into shop.note values (0)`)
   expect(await stageTables()).toEqual([])
@@ -318,7 +321,7 @@ test('the gateway creates a publication and a slot at the platform, and nothing 
   expect(slot).toEqual({ failover: version >= 170_000 ? 'true' : null })
 })
 
-test('reports an extra published table without stopping replication, even after its columns change', async () => {
+test('an extra published table is reported, and replication continues, even after the columns of that table change', async () => {
   await runAtPlatform(`create table shop.memo (id integer primary key); insert into shop.note values (1, 'x');
     alter publication ${publication} add table shop.memo`)
   await write(
@@ -571,7 +574,7 @@ test('a table that was taken out of the publication is published and copied agai
   await expectNoProblems()
 })
 
-test('a platform that publishes tables of the gateway cannot write a token; without them, replication continues', async () => {
+test('a platform that publishes tables of the gateway cannot write a token; without these tables, replication continues', async () => {
   const client = await createApp({ pool })
   const [{ tenant }] = await owner<[{ tenant: number }]>`select min(tenant_id) as tenant from gateway.voucher`
   const secret = createTokenSecret()

@@ -1,4 +1,5 @@
--- A shop system with one store: texts as keys, soft deletes, currencies by region, gift cards that are sold by orders.
+-- The tables of a shop system with one store. Keys are texts, deleted rows stay with a time, a region sets the
+-- currency, and orders sell gift cards.
 create table store (id text primary key, name text not null, default_currency_code text not null default 'usd');
 create table region (id text primary key, name text not null, currency_code char(3) not null);
 create table customer (id text primary key, email text not null, first_name text, last_name text, phone text,

@@ -144,7 +144,7 @@ const moveCard: Change = context => {
     where card = ${pickKey(context, 'cards')}`
 }
 
-/** Changes the day of an order and of its lines, which often moves them to another partition. */
+/** Changes the day of an order and of its lines, which often moves these rows to another partition. */
 const moveOrder: Change = async context => {
   const { sql, known, random } = context
   const { orderNo, placed_at } = pickOrder(context)

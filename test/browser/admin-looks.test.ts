@@ -159,10 +159,10 @@ describe('the pages of an administrator', async () => {
       ['not-found', '/admin/nowhere'],
     ],
   }
-  test.each(Object.entries(pages))('about %s are accessible and not wider than the screen', (_, rows) =>
+  test.each(Object.entries(pages))('pages about %s are accessible and not wider than the screen', (_, rows) =>
     checkPages(site, rows))
 
-  test('with the numbers of a chart are accessible and not wider than the screen', async () => {
+  test('a page with the numbers of a chart is accessible and not wider than the screen', async () => {
     await page.goto(origin + busy)
     await page.getByText('The numbers as a table').first().click()
     await checkLook(page, 'token-numbers')

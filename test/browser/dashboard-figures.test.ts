@@ -278,7 +278,7 @@ test('each number of vouchers links to a list of exactly these vouchers', async 
   await findTablesRegion(page).getByRole('link', { name: 'Vouchers', exact: true }).click()
   const all = (await readCardLines(page, 'Sold'))[2]
   await expect.poll(() => listed.innerText()).toMatch(new RegExp(`^${all} purchased .*, in GBP$`))
-  // The list follows the period of the view.
+  // A change of the period changes the list too.
   await page.locator('#period').selectOption('Last month')
   await expect
     .poll(async () => (await listed.innerText()).startsWith(`${(await readCardLines(page, 'Sold'))[2]} `))

@@ -1,4 +1,4 @@
-/** One sign-in for all pages, in the demo and outside it. */
+/** Tests that one sign-in is valid on all pages, in the demo and outside the demo. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'

@@ -209,7 +209,7 @@ test('the SQL that plan prints has the same result as apply, and apply can be pa
   expect(await other.command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
 })
 
-test('apply succeeds during a transaction on one table, because it locks the tables one by one', async () => {
+test('apply succeeds during a transaction on one table, because apply locks the tables one by one', async () => {
   const { platform, command } = await createPlatform()
   await migrate(platform, { adopted: null })
   const applyDuring = (write: string, applied = folder) =>

@@ -108,7 +108,7 @@ test('the metrics count requests by operation and status, quota and errors, and 
   silent.destroy()
 })
 
-test('the metrics count waits for connections, refused sign-ins, expiring tokens and reasons, and omit facts of the database when it is slow', async () => {
+test('the metrics count waits for connections, refused sign-ins, expiring tokens and reasons, and omit facts of the database when the database is slow', async () => {
   const environment = { DATABASE_POOL: '1', PUBLIC_URL: '' }
   const { service, pool, platform, build, scrape, scrapeFacts } = await startMeasured(environment)
   const tenant = await build.tenant()

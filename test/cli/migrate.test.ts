@@ -1,4 +1,7 @@
-/** Runs `migrate` during other transactions. It must let them go first, and must leave no lock when it is killed. */
+/**
+ * Runs `migrate` during other transactions. `migrate` must let these transactions go first, and must leave no lock when
+ * it is killed.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'

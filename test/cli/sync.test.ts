@@ -135,7 +135,7 @@ describe.concurrent('sync', () => {
     expect((await sync(['--to', place.to, '--status'], {})).code).toBe(0)
   })
 
-  test('a schema that an administrator made is used: the database need not let the login create one', async () => {
+  test('when an administrator has created the schema, the login needs no right to create schemas', async () => {
     const { owner, address } = await createEmptyDatabase()
     const { login, url: to } = await createLogin(owner, address)
     await owner.unsafe(`create schema "copy" authorization ${login}`)

@@ -144,7 +144,7 @@ test('--check names the missing rights of the login, and the sessions that hold 
   await platform.begin(async transaction => {
     await transaction`lock table gateway.removal in access share mode`
     const [own] = await transaction`select pg_backend_pid() as pid`
-    // A transaction counts after five seconds.
+    // A transaction is reported when it is older than five seconds.
     const check = () => runJson(['migrate', '--check'], { DATABASE_URL: url })
     const message = expect.stringContaining(`held by backend ${own?.pid} (`)
     const action = expect.stringContaining(`select pg_terminate_backend(${own?.pid});`)

@@ -114,7 +114,7 @@ test('a pool that ends closes the connections that the server leaves open, and o
   await pool.end({ timeout: 0.2 })
   for (const error of await Promise.all(asked)) expect(isOutage(error)).toBe(true)
   for (const client of clients) {
-    // A half-closed socket still accepts data. Only a fully closed socket rejects it.
+    // A half-closed socket still accepts data. Only a fully closed socket rejects data.
     const rejected = new Promise(resolve => client.once('close', resolve))
     const sending = setInterval(() => client.write('x'), 10)
     await rejected

@@ -98,7 +98,7 @@ test('callers take turns, whatever the number of their statements', async () => 
   await held
 })
 
-test('a statement that has waited too long fails as in an outage, and is never sent', async () => {
+test('a statement that has waited too long fails with the error of an outage, and is never sent', async () => {
   const pool = openPool(2, 300)
   const unlock = await lockTable()
   const before = await readRunCount()

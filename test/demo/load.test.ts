@@ -53,7 +53,7 @@ it('the demo data are the same for the same day and scale', { retry: 1 }, async 
   expect(await readChecksums(otherDatabase)).toEqual(await readChecksums(pool))
 })
 
-it('returns the numbers of records and reports progress', async () => {
+it('the loader returns the number of records per table, and reports its progress', async () => {
   await clearTables(pool)
   expect(await isEmpty(pool)).toBe(true)
   const reported: [number, number][] = []
@@ -66,7 +66,7 @@ it('returns the numbers of records and reports progress', async () => {
   await load(pool)
 })
 
-it('has tenants and products of every type, and vouchers and customers in every state', async () => {
+it('the demo data have tenants and products of every type, and vouchers and customers in every state', async () => {
   const anyVariant = 'exists (select from variant where product_id = product.id)'
   await expectSome('tenant', {
     regions: "type = 'region' and subdomain is null",
@@ -103,7 +103,7 @@ it('has tenants and products of every type, and vouchers and customers in every 
 
 type VoucherWithToday = ResolvedVoucher & { tenantId: number; today: string }
 
-it('has vouchers for every reason code, and a redeemable demo voucher', async () => {
+it('the demo data have vouchers for every reason code, and a redeemable demo voucher', async () => {
   const vouchers = await pool<VoucherWithToday[]>`
     select tenant_id as "tenantId", reference, void, date_valid_start as "dateValidStart",
            date_valid_end as "dateValidEnd", redemption_status as "redemptionStatus",
@@ -146,14 +146,14 @@ it('with --live the demo sells more vouchers, each redeemable and with a new ref
   expect(sold).toEqual({ count: sales.length })
 })
 
-it('advances the sequences beyond the loaded ids', async () => {
+it('the loader advances the sequences beyond the loaded ids', async () => {
   const [row] = await otherDatabase<{ id: number; highest: number }[]>`
     insert into purchased_voucher (tenant_id, reference) values (1, 'after the demo')
     returning id, (select max(id) from purchased_voucher) as highest`
   expect(row!.id).toBe(row!.highest + 1)
 })
 
-it('rejects a database that contains data', async () => {
+it('the loader rejects a database that contains data', async () => {
   const before = await readChecksums(pool)
   await expect(loadDemo(pool, { scale: 1 })).rejects.toThrow('Demo data needs an empty database')
   expect(await readChecksums(pool)).toEqual(before)

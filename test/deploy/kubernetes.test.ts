@@ -79,7 +79,7 @@ test('each key in the manifests exists in the types of Kubernetes', () => {
   expect(stdout).toBe('')
 })
 
-test('the pods run without root, on a read-only file system, and with limits of memory', () => {
+test('the pods run without root, on a read-only file system, and with memory limits', () => {
   for (const template of pods) {
     const pod = template?.spec
     const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }
@@ -115,7 +115,7 @@ test('the probes, the service and the disruption budget match the settings and t
   }
   // An upgrade stops no old pod until a new pod is ready.
   expect(deployment.spec?.strategy?.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 })
-  // Requests under way have ten seconds after the delay.
+  // After the shutdown delay, running requests have ten seconds to finish.
   expect(deployment.spec?.template?.spec?.terminationGracePeriodSeconds).toBeGreaterThan(config.shutdownDelay + 10)
   // The secret with .env is mounted as the working directory of the service, so the program needs an absolute path.
   for (const template of pods) {

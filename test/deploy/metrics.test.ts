@@ -81,7 +81,7 @@ afterFile(() => {
   return runningCallers
 })
 
-/** Waits until all of these alerts fire. */
+/** Waits until all alerts with these names fire. */
 const untilFiring = (...names: string[]) =>
   expect.poll(prometheus.firing, { timeout: 40_000 }).toEqual(expect.arrayContaining(names))
 

@@ -38,7 +38,7 @@ test('an address with a slash at its end redirects to the page', async () => {
 test.each([
   ['/docs/reference', ["font-src 'self' data:", "form-action 'none'", "style-src 'self' 'unsafe-inline'"]],
   ['/dashboard', ["form-action 'none'", "style-src 'self'"]],
-])('the policy of %s allows only scripts of the service and requests to it', async (path, own) => {
+])('the Content-Security-Policy of %s allows only scripts of the service and requests to the service', async (path, own) => {
   const { status, headers, text } = await get(path)
   expect(status).toBe(200)
   const common = ["connect-src 'self'", "img-src 'self' data:", "script-src 'self'"]
@@ -137,7 +137,7 @@ test('the downloads are the files of the build, and their checksums are correct'
   expect(flawOf(await get('/docs/downloads/package.json'), 404)).toBeNull()
 })
 
-test('the samples show the address of the service: PUBLIC_URL, or else the host of the request', async () => {
+test('the samples show PUBLIC_URL, or else the host of the request, as the address of the service', async () => {
   expect((await get('/docs/quick-start')).text).toContain('VOUCHER_GATEWAY_URL=http://localhost:8080\n')
   const { text } = await get('/docs/quick-start', {}, await createApp(database, { PUBLIC_URL: 'https://api.test' }))
   expect(text).toContain('VOUCHER_GATEWAY_URL=https://api.test\n')

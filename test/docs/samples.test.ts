@@ -193,7 +193,7 @@ test('the guide of figures has the correct document id of its sample', () => {
 
 const readCopy = (directory: string) => JSON.parse(readFileSync(join(directory, 'copy.json'), 'utf8'))
 
-test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removals', async () => {
+test('paging/all-pages prints all vouchers, and keeping-in-step/changes and keeping-in-step/removals print later changes', async () => {
   const all = await readVouchers()
   const pages = await startRefusingProxy()
   const changes = await startRefusingProxy(forwardFirstPageOnly)

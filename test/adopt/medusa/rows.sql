@@ -26,7 +26,7 @@ insert into product_images select 'prod_' || n, 'img_' || n from generate_series
 insert into product_variant (id, title, product_id, sku, inventory_quantity, manage_inventory, variant_rank)
 select 'variant_' || n || '_' || v, v * 25 || '', 'prod_' || n, 'SKU-' || n || '-' || v, 0, false, v
 from generate_series(1, 40) n cross join generate_series(1, 4) v;
--- The amounts are minor units: 25.00 EUR, 2500 JPY, 2.500 KWD.
+-- The amounts are in minor units, so 2500 means 25.00 EUR, 2500 JPY or 2.500 KWD.
 insert into money_amount (id, currency_code, amount)
 select 'ma_' || code || '_' || variant.id, code, 2500 * variant_rank
 from product_variant variant cross join unnest(array['eur', 'jpy', 'kwd']) code;
