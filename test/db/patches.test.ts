@@ -34,7 +34,7 @@ test('a statement that is prepared again keeps its parameters', async () => {
 })
 
 // 09-stop-after-unsendable.
-test('a statement that cannot be sent fails, and other statements on its connection succeed', async () => {
+test('statements that cannot be sent fail alone, and other statements on their connection succeed', async () => {
   const pool = openPool(1)
   const unsendable = () => pool`select ${undefined as never}`
   // The statement is sent on a new connection, then behind another statement, and then on an idle connection.
@@ -67,7 +67,7 @@ test('a transaction keeps its connection, and no statement is queued while a con
 })
 
 // 06-resume-after-copy.
-test('a connection works again after a copy has filled its buffer', async () => {
+test('a connection serves again after rows were copied and its buffer was full', async () => {
   const pool = openPool(1)
   for (const rows of [1, 500, 5_000, 50_000]) {
     const copied =
@@ -84,7 +84,7 @@ test('a connection works again after a copy has filled its buffer', async () => 
 })
 
 // 10-shorten-queue.
-test('the list of free connections stays short after many statements', async () => {
+test('the list of free connections does not grow with each statement', async () => {
   const pool = openPool(2)
   // Both connections are open now, and at least one of them is always free.
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])

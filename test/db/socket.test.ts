@@ -158,7 +158,7 @@ function createErrorResponse(severity: string, code: string): Buffer {
 }
 
 // 04-forget-failed-statement.
-test('when the connection that replaces a lost one is refused, only its own statement fails', async () => {
+test('a connection that is refused in the place of a lost one fails only its own statement', async () => {
   const { pool } = await openBehind((client, number) => {
     if (number !== 2) return connectToServer(client)
     client.once('data', () => client.end(createErrorResponse('FATAL', '57P03')))
