@@ -46,7 +46,10 @@ const applied: { name: string; goal: Goal; write: string }[] = [
 const platform = await startPackagedServer({ wal_level: 'logical' })
 const gateway = await startPackagedServer()
 
-/** Subscribes a new database to one of the platform. @returns a connection to it, and how to end the subscription */
+/**
+ * Subscribes a new database to one of the platform.
+ * @returns a connection to the new database, and a function that ends the subscription
+ */
 async function subscribe(name: string) {
   await gateway.create(name)
   const owner = gateway.open(name)

@@ -1,8 +1,8 @@
 /**
  * The cost of a change for readers: `npm run bench -- compare <commit>` measures the working tree against that commit,
  * with all of v1, over REST and `/graphql`. Both versions, and a second copy of the working tree, are built and run in
- * turns. The ratio of the two copies shows the noise. Each version has its own database, which its own command line
- * migrates. Both have the same records.
+ * turns. The ratio of the two copies shows the noise of the measurement. Each version has its own database, which its
+ * own command line migrates. Both have the same records.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -25,7 +25,7 @@ import { seed, sizes, treeOf } from './harness/seed.ts'
 
 const options = readOptions({
   rounds: 12,
-  /** A text, such as `rest` or `Catalog`: only calls whose names contain it are compared. */
+  /** A part of a name, such as `rest` or `Catalog`. Only calls whose names contain this text are compared. */
   only: '',
 })
 const [commit] = options.positionals
@@ -62,7 +62,7 @@ function buildVersion(tree: string, directory: string): void {
   else {
     execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline'], {
       cwd: directory,
-      // The standard output is the result, which is recorded.
+      // The standard output is for the result, which may be recorded.
       stdio: ['ignore', process.stderr, 'inherit'],
     })
   }

@@ -15,27 +15,29 @@ import { openSeeded } from './harness/seeded-database.ts'
 
 const options = readOptions({
   rounds: 5,
-  /** A tenth of the data, and shorter rounds. */
+  /** True: a tenth of the data, and shorter rounds. */
   short: false,
 })
 const { rounds } = options
-/** The time of each measurement during an export, in seconds. */
+/** The duration of each measurement during an export, in seconds. */
 const seconds = options.short ? 1 : 3
 
-/** The tenant whose vouchers are exported: the largest. */
+/** The id of the tenant whose vouchers are exported. It is the tenant with the most vouchers. */
 const tenant = treeOf(sizes.requests).firstLeaf
 
-/** Connections that ask for pages during an export: few, so that the machine has a core left. */
+/**
+ * The numbers of connections that request pages during an export. They are low, so that the machine has a core left.
+ */
 const connectionCounts = [1, 4]
 
-/** The cost of reading all vouchers once. */
+/** The cost of one export, or one COPY, of all vouchers. */
 interface Figures {
   seconds: number
   /** The CPU time of the process that sent the rows, and of PostgreSQL, in seconds. */
   node: number
   postgres: number
   bytes: number
-  /** The most that the memory of the process grew, in MiB. */
+  /** The maximum growth of the memory of the process, in MiB. */
   memory: number
 }
 
@@ -87,7 +89,10 @@ async function measure({ server, request }: Contender): Promise<Figures> {
   return { seconds: 1 / perSecond, ...used, bytes, memory: highest - rest }
 }
 
-/** Sends pages without an export, and then during repeated exports. @returns the outcomes of each number of connections */
+/**
+ * Sends pages without an export, and then during repeated exports.
+ * @returns the outcomes for each number of connections
+ */
 async function measurePages({ server: { origin }, request }: Contender) {
   const page = restTransport(database.secret).request('ListPurchasedVouchers', { tenant })
   const measured: { connections: number; idle: Outcome[]; during: Outcome[] }[] = []
@@ -136,7 +141,7 @@ const costs = contenders.map(({ name, figures }) => {
   ]
 })
 const heads = ['', 'vouchers/s', 'of a core of Node', 'Node, µs', 'PostgreSQL, µs', 'bytes a voucher', 'memory, MiB']
-/** The goal is 100,000 vouchers a second of a core, or 60 % of the rate of COPY if this is less. */
+/** The goal is 100,000 vouchers per second and core, or 60 % of the rate of COPY if this is less. */
 const goalRate = Math.min(100_000, 0.6 * median(copy!.map(({ node }) => rows / node)))
 const rates = whole!.map(({ node }) => rows / node / goalRate)
 const text = `${describeRun(database.version)} ${rows.toLocaleString('en')} vouchers of one tenant, median of ${rounds} rounds; the most memory.

@@ -1,6 +1,7 @@
 /**
- * Fairness between tokens: `npm run bench -- fairness`. One token sends a load from 16 connections, as fast
- * as it is answered; others send v1 pages, resolutions, searches and figures at a modest rate, without that load and during it.
+ * Fairness between tokens: `npm run bench -- fairness`. One token sends a load from 16 connections, as fast as it is
+ * answered; other tokens send v1 pages, resolutions, searches and figures at a modest rate, first without that load and
+ * then during it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exportPath } from '../src/http/paths.ts'
@@ -15,7 +16,7 @@ import { openSeeded } from './harness/seeded-database.ts'
 const { seconds, only } = readOptions({
   /** Seconds of each measurement. */
   seconds: 10,
-  /** A text: only the loads whose names contain it are measured. */
+  /** A part of a name. Only the loads whose names contain this text are measured. */
   only: '',
 })
 const tree = treeOf(sizes.fairness)
@@ -36,7 +37,8 @@ const thirtyLists = Array.from({ length: 30 }, (_, n) => `a${n}: purchasedVouche
  * The loads of one token.
  *
  * @param secret of a token without a rate limit
- * @param limited secrets of tokens with 120 operations a minute: what the rate allows, and then refusals
+ * @param limited secrets of tokens with 120 operations per minute: their requests are answered up to this rate, and
+ * then refused
  */
 const loadsOf = (secret: string, limited: [string, string]): Record<string, HttpRequest> => ({
   'counts of a group': graphql(
@@ -75,13 +77,16 @@ interface Probe {
 /** The answers of a probe. Times in milliseconds. */
 interface Answers {
   count: number
-  /** The number that had another status than 200, or errors of fields. */
+  /** The number of answers with another status than 200, or with errors of fields. */
   refused: number
   p50: number
   p95: number
 }
 
-/** Sends the probes for some time, each at its own rate, even when answers are slow. @returns the answers of each */
+/**
+ * Sends the probes for some time, each at its own rate, even when answers are slow.
+ * @returns the answers to each probe
+ */
 function sendProbes(origin: string, probes: readonly Probe[], seconds: number): Promise<Answers[]> {
   return Promise.all(
     probes.map(async ({ request: { path, method, headers, body }, every }) => {

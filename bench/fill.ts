@@ -13,7 +13,7 @@ import { seed } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
 const { scale } = readOptions({
-  /** The factor of the vouchers and customers: 5 for five million vouchers. */
+  /** The factor by which the numbers of vouchers and customers are multiplied: 5 gives five million vouchers. */
   scale: 1,
 })
 const size = { tenants: 1_000, products: 50_000, vouchers: 1_000_000 * scale, customers: 200_000 * scale }
@@ -27,7 +27,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   const [start, postgresBefore] = [performance.now(), postgres()]
   const service = await startService(installation)
   const node = processCpu(service.pid)
-  /** The seconds from the start until each phase ended. */
+  /** The time from the start to the end of each phase, in seconds. */
   const ends = new Map<string, number>()
   for (let phase = 'records'; phase !== 'done'; await sleep(100)) {
     const [row] = await owner<{ phase: string }[]>`

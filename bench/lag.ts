@@ -17,17 +17,17 @@ import { seedRecords, sizes, treeOf } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
 const { seconds, rounds } = readOptions({
-  /** The time of the measurements while the writer runs, and of the idle service, in seconds. */
+  /** The duration of the measurement while the writer runs, and of the measurement of the idle service, in seconds. */
   seconds: 60,
-  /** The transactions of 100,000 changes, with the writer and without it. */
+  /** The number of 100,000-row transactions to measure, first while the writer runs and then without it. */
   rounds: 3,
 })
 const size = sizes.lag
 const { root: group, firstLeaf } = treeOf(size)
 const bulk = 100_000
 /**
- * The tenants whose changes are observed. Each of these tenants has fewer than 1,000 vouchers, and the bulk changes
- * none of them.
+ * The ids of the tenants whose changes are observed. Each of these tenants has fewer than 1,000 vouchers, and the bulk
+ * changes none of them.
  */
 const observed = Array.from({ length: 4 }, (_, n) => firstLeaf + 200 + n)
 
@@ -39,10 +39,16 @@ const readList = async (origin: string, secret: string, tenant: number, since: s
   return body
 }
 
-/** The number of observed changes: each change writes a different text, because a step writes only records that differ. */
+/**
+ * The number of observed changes so far. Each change writes a different text, because a step writes only records that
+ * differ.
+ */
 let marks = 0
 
-/** Changes vouchers of one tenant, one after the other. @returns the times until v1 lists each, in milliseconds */
+/**
+ * Changes vouchers of one tenant, one after the other.
+ * @returns the time until v1 lists each change, in milliseconds
+ */
 async function observe(sql: Pool, origin: string, secret: string, tenant: number, isOver: () => boolean) {
   const ids = await sql<{ id: number }[]>`select id from purchased_voucher where tenant_id = ${tenant} order by id`
   const lags: number[] = []
@@ -90,7 +96,7 @@ async function changeMany(owner: Pool, postgres: CpuClock) {
       missing = row?.missing ?? 0
     }
   }
-  // Asking for all changed vouchers repeatedly would cost as much as steps.
+  // Reading all changed vouchers repeatedly would cost as much as steps.
   await untilListed(changed.filter((_, n) => n % 500 === 0))
   const result = { seconds: (performance.now() - committed) / 1000, processor: postgres() - before }
   await untilListed(changed)
@@ -98,7 +104,7 @@ async function changeMany(owner: Pool, postgres: CpuClock) {
 }
 
 /**
- * Asks which lists of 500 tenants changed, when no list has changed.
+ * Reads which lists of 500 tenants changed, when no list has changed.
  *
  * @returns PostgreSQL's processor time, in milliseconds
  */
@@ -158,7 +164,7 @@ async function measure(server: DatabaseServer): Promise<string> {
 
   // Autovacuum is off, because it would disturb one round and not another. So the tables are vacuumed here.
   await owner`vacuum (analyze)`
-  // V8 collects the garbage of the load meanwhile, and each connection prepares the statements of the jobs.
+  // Meanwhile V8 collects the garbage of the load, and each connection prepares the statements of the background jobs.
   await sleep(60_000)
   const clocks = [processCpu(service.pid), postgres]
   const [from, before] = [performance.now(), clocks.map(clock => clock())]

@@ -16,9 +16,12 @@ import { readCalls } from './requests/calls.ts'
 
 const options = readOptions({
   rounds: 9,
-  /** Names of calls and contenders, separated by commas: only these. Without a call, or a contender, all of them. */
+  /**
+   * Names of calls and contenders, separated by commas. Only these are measured. If no call is named, all calls are
+   * measured; if no contender is named, all contenders.
+   */
   only: '',
-  /** A tenth of the data and shorter turns: enough for its goals. */
+  /** True: a tenth of the data, and shorter turns. The goals also hold for this size. */
   short: false,
 })
 const timing = options.short
@@ -27,7 +30,7 @@ const timing = options.short
 
 const measures = { node: 'Node', total: 'Node + Postgres' }
 
-/** The goals of ratios of CPU time, each between two contenders of a call. */
+/** The goals for ratios of CPU time. Each ratio compares two contenders of a call. */
 const targets: [side: string, base: string, measure: keyof typeof measures, goal: Goal][] = [
   ['vouchers: rest', 'vouchers: hand-written', 'node', '≤ 0.5'],
   ['products: rest', 'products: hand-written', 'node', '≤ 0.5'],
@@ -38,7 +41,7 @@ const targets: [side: string, base: string, measure: keyof typeof measures, goal
   ['products: rest', 'products: hand-written', 'total', '≤ 0.7'],
   ['vouchers: graphql', 'vouchers: hand-written', 'node', '≤ 1'],
   ['products: graphql', 'products: hand-written', 'node', '≤ 1'],
-  // A page costs the same at any depth.
+  // The last pages must cost no more than the first page.
   ['last: rest', 'first: rest', 'total', '≤ 1.2'],
 ]
 
@@ -53,7 +56,9 @@ const unknown = words.filter(word => ![...callNames, ...contenderNames].includes
 if (unknown.length > 0) throw new Error(`--only takes ${[...callNames, ...contenderNames]}, and not ${unknown}.`)
 const chosen = (names: string[]) => (names.some(name => words.includes(name)) ? words : names)
 
-/** Starts a contender in a separate process. All have the same database, and as many connections. */
+/**
+ * Starts a contender in a separate process. All contenders have the same database, and the same number of connections.
+ */
 async function startContender(name: string): Promise<Contender> {
   const transport = (name === 'graphql' ? graphqlTransport : restTransport)(database.secret)
   const isOther = name === 'hand-written'

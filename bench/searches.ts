@@ -1,8 +1,8 @@
 /**
  * The cost of the worst searches, and of figures: `npm run bench -- searches`. A group of 1,000 tenants with 2.5
- * million vouchers, of which the largest tenant has 160,000. Each search of the group and of the largest tenant is
- * measured as a page, as the next page and as a count. Prints the quota units that each read costs, and the time that
- * the database needs. R31 allows 5 s for 120 operations, and R28 allows 16 ms for a quota unit of figures.
+ * million vouchers, of which the largest tenant has 160,000. Each search, of the group and of the largest tenant, is
+ * measured as a first page, as the next page and as a count. Prints the quota units that each read costs, and the time
+ * that the database needs. R31 allows 5 s for 120 operations, and R28 allows 16 ms for a quota unit of figures.
  */
 import { postgresCpu } from './harness/cpu-time.ts'
 import { judge, table } from './harness/goals.ts'
@@ -14,9 +14,12 @@ import { openSeeded } from './harness/seeded-database.ts'
 import { cases, figures } from './searches/cases.ts'
 
 const { only, times } = readOptions({
-  /** A text: only searches whose names contain it are measured. */
+  /** A part of a name. Only searches whose names contain this text are measured. */
   only: '',
-  /** The number of times that each search is sent: its lowest time counts, because other load only adds to it. */
+  /**
+   * The number of times that each search is sent. The lowest time is used, because other load can only make a search
+   * slower.
+   */
   times: 5,
 })
 
@@ -30,7 +33,10 @@ const database = await openSeeded('searches')
 const clock = await postgresCpu(database.sql)
 const service = await startService(database)
 
-/** Sends the query of a tenant. @returns its operations, the CPU time of the database server in milliseconds, and the next cursor */
+/**
+ * Sends the query of a tenant.
+ * @returns the quota units of the query, the CPU time of the database server in milliseconds, and the next cursor
+ */
 async function send(tenantId: number, selection: string) {
   const query = `{ tenant(id: ${tenantId}) { ${selection} } }`
   const before = clock()
@@ -65,7 +71,7 @@ async function measure(kind: Read['kind'], names: string[], tenantId: number, se
   return nextCursor
 }
 
-/** The selections of a list that are read. A page has the greatest size. */
+/** The selections of a list that are read. A page has the maximum size. */
 const reads = {
   page: { first: 100, selection: 'edges { matchedFields node { databaseId } } nextCursor' },
   'next page': { first: 100, selection: 'edges { matchedFields node { databaseId } }' },

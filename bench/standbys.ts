@@ -1,7 +1,7 @@
 /**
- * The cost of readers for the primary: `npm run bench -- standbys`. The CPU time of the primary for a mixed load of
- * lists, records and searches without standbys, with one standby and with two standbys. Nothing changes meanwhile,
- * because steps would cost more than readers.
+ * The cost of readers for the primary: `npm run bench -- standbys`. Measures the CPU time of the primary for a mixed
+ * load of lists, records and searches, without standbys, with one standby and with two standbys. Nothing changes
+ * meanwhile, because steps would cost more than readers.
  */
 import { connect } from '../src/db/connection/connect.ts'
 import { createFaultServer } from '../test/faults/support/server.ts'
@@ -41,7 +41,7 @@ const lists = calls.flatMap(({ operation, samples }) =>
 const query = `{ tenant(id: ${firstLeaf}) {
   purchasedVouchers(first: 20, filter: { status: [REDEEMABLE] }) { nodes { id reference } } } }`
 const createSearch = async () => post(await createToken(installation, group), '/graphql', { query })
-// A token may have ten of them under way, and each connection may send one.
+// A token may have ten expensive requests under way, and each connection may send one.
 const [search, searchOfAnother] = [await createSearch(), await createSearch()]
 const mixed = lists.flatMap((request, n) =>
   n % 10 === 0 ? [request, n % 20 === 0 ? search : searchOfAnother] : [request],

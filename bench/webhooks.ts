@@ -22,7 +22,7 @@ import { makeRecords, seed, sizes } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
 const { seconds } = readOptions({
-  /** The time of the measurement while the writer runs, in seconds. */
+  /** The duration of the measurement while the writer runs, in seconds. */
   seconds: 30,
 })
 const size = sizes.lag
@@ -109,7 +109,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   receiver.server.closeAllConnections()
   receiver.server.close()
 
-  // Two events of a list can arrive within less than a second: the first one can be delayed on its way.
+  // Two events of a list can arrive within less than a second, because the first event can be delayed on its way.
   const recent = new Map<string, number[]>()
   let most = 0
   for (const { at, tenant_id, type } of receiver.arrivals) {

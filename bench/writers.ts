@@ -10,7 +10,7 @@ import { measureInTurns, workloads } from './writers/workloads.ts'
 
 const options = readOptions({
   rounds: 10,
-  /** A regular expression: only the workloads whose names match. */
+  /** A regular expression. Only the workloads whose names match are measured. */
   only: '',
 })
 const chosen = workloads.filter(({ name }) => new RegExp(options.only).test(name))

@@ -1,6 +1,6 @@
 /**
- * COPY piped through Node: the least that a program has to do to hand on a table. Answers each request with one copy of
- * `STATEMENT`, in the database at the address in libpq's variables.
+ * Pipes a COPY through Node, which is the minimum work of a program that passes a table on. Answers each request with
+ * one copy of `STATEMENT`, in the database at the address in libpq's variables.
  */
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'

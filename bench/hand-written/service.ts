@@ -1,6 +1,6 @@
 /**
  * A service that is written by hand, for comparison: Fastify, postgres.js, typed rows that become objects, and
- * `JSON.stringify`. It leaves out the rate, the tree of tenants and permissions.
+ * `JSON.stringify`. It has no request rate, no tree of tenants and no permissions.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import Fastify from 'fastify'
@@ -74,7 +74,7 @@ const body = {
   required: ['voucher_reference'],
 }
 
-/** @returns the place after which a page begins: a cursor is the encoded place of the last record before it */
+/** @returns the place after which a page begins. A cursor is the encoded place of the last record of the former page */
 function readStart({ cursor, updated_since }: Route['Querystring']) {
   if (!cursor) return { updatedAt: updated_since || '-infinity', id: 0 }
   const [updatedAt = '', id] = Buffer.from(cursor, 'base64url').toString('latin1').split('|')
@@ -84,7 +84,7 @@ function readStart({ cursor, updated_since }: Route['Querystring']) {
 /** A row of a list with the stamp of the last step, or only that stamp when the list is empty. */
 type Listed<Row> = (Row | { id: null }) & { server_time: string }
 
-/** @returns the records of a page, and one more when the list goes on */
+/** @returns the records of a page, and one further record when the list has a next page */
 const recordsOf = <Row extends { id: number }>(rows: Listed<Row>[]): Row[] =>
   rows.filter((row): row is Listed<Row> & Row => row.id !== null)
 
@@ -188,5 +188,5 @@ app.post<Route>(`${tenantPath}/redemptions/resolve`, { schema: { params, body } 
 })
 
 console.log(await app.listen({ port: 0, host: '127.0.0.1' }))
-// It ends with the process that started it.
+// The service ends when the process that started it ends.
 process.stdin.resume().on('end', () => process.exit())

@@ -7,7 +7,7 @@ import type {
   Variant,
 } from '../../packages/client/src/records.ts'
 
-/** A row with the fields of a type of v1: those that v1 omits are null. */
+/** A row with the fields of a type of v1. A field that v1 omits is null. */
 type Row<Type> = {
   [Field in keyof Type]-?: undefined extends Type[Field] ? Exclude<Type[Field], undefined> | null : Type[Field]
 }

@@ -1,10 +1,10 @@
-/** What the benchmark has started, to stop at its end. */
+/** Functions that stop what the benchmark has started. They run at the end of the benchmark. */
 const started: (() => Promise<unknown>)[] = []
 
 /**
  * Stops something when the benchmark ends, also when it fails.
  *
- * @returns a function that stops it earlier; it is stopped once
+ * @returns a function that stops it earlier. It is never stopped twice
  */
 export function atEnd(stop: () => Promise<unknown>): () => Promise<unknown> {
   let stopped: Promise<unknown> | undefined
@@ -13,7 +13,7 @@ export function atEnd(stop: () => Promise<unknown>): () => Promise<unknown> {
   return stopOnce
 }
 
-/** Stops everything, the latest first. */
+/** Stops everything in reverse order of the start. */
 export async function stopAll(): Promise<void> {
   for (const stop of started.toReversed()) await stop()
 }

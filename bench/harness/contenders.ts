@@ -11,11 +11,11 @@ export interface Call {
   /** The name of an operation of v1. */
   operation: string
   samples: Variables[]
-  /** The page after the sample's is requested, by its cursor. */
+  /** True: the page after the sample's page is requested, with the cursor of the sample's page. */
   afterCursor?: boolean
 }
 
-/** A running program, and the way to ask it. */
+/** A running program, and the transport by which requests reach it. */
 export interface Contender extends Subject, Running {
   transport: Transport
 }
@@ -26,8 +26,7 @@ const compared = 24
 /**
  * Finds the requests of all calls, and compares the answers with those of the first contender.
  *
- * @returns the requests of the calls that all answer, and the names of the calls that some do not answer, or answer
- *   differently
+ * @returns the requests of the calls that all contenders answer equally, and the names of all other calls
  */
 export async function prepareRequests(calls: Call[], contenders: Contender[]) {
   const requests: Requests = new Map()
@@ -46,7 +45,10 @@ export async function prepareRequests(calls: Call[], contenders: Contender[]) {
   return { requests, differing }
 }
 
-/** @returns a contender's requests for a call; each contender gives the cursors that it understands */
+/**
+ * @returns a contender's requests for a call. Cursors come from the contender itself, because each contender has its
+ * own format
+ */
 async function requestsOf({ origin, transport }: Contender, call: Call): Promise<HttpRequest[]> {
   const requests: HttpRequest[] = []
   // The requests run one after the other, because a service that has just started refuses a burst of requests.
@@ -83,7 +85,10 @@ async function compareAnswers({ samples }: Call, requests: Map<Contender, HttpRe
   return records
 }
 
-/** @returns a body's text with only the types of the parts that differ in each answer, and the form of stamps */
+/**
+ * @returns a body's text, in which only the type remains of parts that differ in each answer, and only the form of
+ * stamps
+ */
 function comparable(body: Body, withNull: boolean): string {
   const replace = (key: string, value: unknown) => {
     if (value === null) return withNull ? null : undefined

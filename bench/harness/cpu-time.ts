@@ -11,11 +11,11 @@ export type CpuClock = () => number
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
-/** @returns numbers of /proc/<pid>/stat; null when the process has ended */
+/** @returns the numbers in /proc/<pid>/stat; null when the process has ended */
 function readStat(pid: number) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The process's name stands in brackets and may hold spaces and brackets.
+    // The name of the process is in brackets, and may contain spaces and brackets.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return { parent: Number(fields[1]), endedChildren: (Number(fields[13]) + Number(fields[14])) / ticksPerSecond }
   } catch {
@@ -31,7 +31,7 @@ function threadSeconds(pid: number): number {
       nanoseconds += Number.parseInt(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'), 10)
     }
   } catch {
-    // A thread, or the process, has just ended.
+    // The thread, or the whole process, has ended since its name was read.
   }
   return nanoseconds / 1e9
 }
@@ -48,7 +48,10 @@ export const processCpu = (pid: number): CpuClock => {
   }
 }
 
-/** @returns the clock of a database server: its main process and all children, ended ones included */
+/**
+ * @returns the clock of a database server: of its main process and all child processes, including children that have
+ * ended
+ */
 export async function postgresCpu(sql: Pool): Promise<CpuClock> {
   const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
   const main = readStat(row!.pid)?.parent

@@ -19,7 +19,7 @@ export interface DatabaseServer {
   environment(database: string): NodeJS.ProcessEnv
   /** @returns a pool of one connection, so that a statement may begin a transaction */
   open(database: string): Pool
-  /** Creates an empty database, and drops one of that name first. */
+  /** Creates an empty database. First drops an existing database with the same name. */
   create(database: string): Promise<void>
   stop(): Promise<unknown>
 }
@@ -28,10 +28,10 @@ export interface DatabaseServer {
 type Settings = Record<string, string>
 
 /**
- * Starts an embedded server, with the same settings for all benchmarks.
+ * Starts an embedded server, with the settings that all benchmarks share.
  *
- * @param settings the settings that differ
- * @param options.dataDir a directory to keep; default: a new one, which is removed when the server stops
+ * @param settings the settings that differ from the shared settings
+ * @param options.dataDir a directory to keep; default: a new directory, which is removed when the server stops
  * @param options.durable whether commits wait for the disk; default: true
  */
 export async function startEmbeddedServer(
@@ -46,7 +46,7 @@ export async function startEmbeddedServer(
     durable: options.durable ?? true,
     settings: {
       max_connections: '150',
-      // Background work would disturb one contender and not another.
+      // Background work would disturb some contenders and not others.
       autovacuum: 'off',
       max_wal_size: '8GB',
       checkpoint_timeout: '1h',
@@ -95,11 +95,11 @@ async function serve(server: EmbeddedPostgres, remove = () => {}): Promise<Datab
 }
 
 /**
- * Measures on an embedded server, and then on a packaged one where it is installed.
+ * Measures on an embedded server, and then on a packaged server if it is installed.
  *
  * @param embedded the settings of the embedded server
  * @param packaged the settings of the packaged server that differ from its defaults
- * @returns the texts of both
+ * @returns the reports of both measurements
  */
 export async function measureOnServers(
   embedded: Settings,

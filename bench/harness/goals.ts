@@ -1,4 +1,6 @@
-/** Statistics of figures, and their goals, with the limits that end a benchmark with the exit code 1. */
+/**
+ * Statistics of measured figures, and their goals. A figure beyond its limit ends the benchmark with the exit code 1.
+ */
 
 /** @returns the value below which the given share of the values lies */
 export function quantile(values: readonly number[], share: number): number {
@@ -23,20 +25,24 @@ export function describeSpread(values: readonly number[], show = (value: number)
 export const table = (heads: string[], rows: string[][]): string =>
   [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 
-/** The most, or the least, that a figure should be, with its unit if it is no ratio: `≤ 200 ms`. */
+/** The upper or the lower bound of a figure, with the unit if the figure is no ratio: `≤ 200 ms`. */
 export type Goal = `${'≤' | '≥'} ${number}` | `${'≤' | '≥'} ${number} ${string}`
 
 /**
- * A figure with a goal: one value for each round, where a ratio is between the two values of one round. `base` is what the
- * values are ratios to.
+ * A figure with a goal. It has one value per round; a ratio compares two values of the same round. `base` is the text
+ * for the base of the ratios in the table.
  */
 export type Judged = [name: string, goal: Goal, values: readonly number[], base?: string]
 
-/** A limit is this many times the goal: a busy machine misses a goal that an idle one reaches. */
+/**
+ * The limit of a figure is its goal multiplied by this number, because a busy machine misses a goal that an idle
+ * machine reaches.
+ */
 const allowance = 1.25
 
 /**
- * Compares the median of each figure with its limit. When one is beyond it, the process ends with the exit code 1.
+ * Compares the median of each figure with its limit. When a median is beyond its limit, the process ends with the exit
+ * code 1.
  *
  * @returns a table of all figures, and a sentence that names the figures beyond their limits
  */

@@ -1,10 +1,13 @@
-/** The load process: takes orders from `Load`, keeps connections busy for some seconds, and reports the outcome. */
+/** The load process: receives orders from `Load`, keeps connections busy for some seconds, and reports the outcome. */
 import { Client } from 'undici'
 
 /** GraphQL reports errors with status 200. The answers of the benchmarks are longer than this, in bytes. */
 const errorLength = 1000
 
-/** By origin: connections stay open between orders, because opening them would be a part of a short turn. */
+/**
+ * The connections by origin. They stay open between orders: otherwise opening them would take a large part of a short
+ * turn.
+ */
 const opened = new Map()
 
 function clientsOf(origin, connections) {

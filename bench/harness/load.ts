@@ -10,7 +10,7 @@ export interface Outcome {
   perSecond: number
   p50: number
   p99: number
-  /** The bytes of all bodies, as they came over the connections. */
+  /** The number of bytes of all bodies, as received (compressed bodies are not decompressed). */
   bytes: number
   /** The number of answers by their status; `errors`: 200 with errors of GraphQL, `broken`: no answer. */
   statuses: Record<string, number>
@@ -18,23 +18,26 @@ export interface Outcome {
   example: string
 }
 
-/** The number of connections that are usually kept busy at once. */
+/** The default number of connections that are kept busy at the same time. */
 export const connections = 16
 
-/** The extent of a load. */
+/** The size of a load, and the requests that it sends. */
 interface Extent {
-  /** The load ends after these seconds, or after this number of requests. */
+  /** The load ends after this number of seconds, or after this number of requests. */
   seconds?: number
   count?: number
-  /** The index of the first request; the others follow in order, again and again. Default: 0. */
+  /**
+   * The index of the first request. The next requests follow in order, and after the last request comes the first.
+   * Default: 0.
+   */
   first?: number
-  /** How many connections are kept busy; default: as many as usual. */
+  /** The number of connections that are kept busy. Default: the default number above. */
   connections?: number
   /** Whether requests may be refused. */
   mayFail?: boolean
 }
 
-/** A process that sends requests until the benchmark ends. Its CPU time counts for no contender. */
+/** A process that sends requests until the benchmark ends. Its CPU time is not added to any contender. */
 export class Load {
   readonly #child: ChildProcess = fork(fileURLToPath(new URL('load-process.mjs', import.meta.url)), { execArgv: [] })
   readonly #ended = once(this.#child, 'exit').then(() => null)
@@ -46,7 +49,7 @@ export class Load {
   /**
    * Keeps a server busy.
    *
-   * @throws when a request fails that may not
+   * @throws when a request fails and no failure is allowed
    */
   async run(origin: string, requests: HttpRequest[], { mayFail = false, ...extent }: Extent): Promise<Outcome> {
     this.#child.send({ origin, requests, first: 0, connections, ...extent })

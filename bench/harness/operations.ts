@@ -16,7 +16,7 @@ export interface HttpRequest {
 /** The variables of an operation, by their names in v1's documents: `{ tenant: 1, voucher: 2 }`. */
 export type Variables = Record<string, string | number>
 
-/** The way to ask a server and to read its answers. */
+/** The functions that build requests for a server and read its answers. */
 export interface Transport {
   /** Whether v1 omits fields without a value; over GraphQL they are null. */
   omitsNull: boolean
@@ -25,7 +25,7 @@ export interface Transport {
   /**
    * @param body the body of a 200
    * @returns v1's body
-   * @throws when it reports errors
+   * @throws when the body reports errors
    */
   read(body: Body): Body
 }
@@ -66,8 +66,8 @@ export const restTransport = (secret: string): Transport => ({
 })
 
 /**
- * Returns a document of v1 as a GraphQL client can send it: without directives, fields included on demand, and variables
- * of these. Its aliases are the names of the fields in v1.
+ * Returns a document of v1 as a GraphQL client can send it: without directives, without the fields that a directive
+ * includes, and without the variables of these directives. Its aliases are the names of the fields in v1.
  */
 const clientDocument = (name: string): string =>
   print(
@@ -81,7 +81,7 @@ const clientDocument = (name: string): string =>
 
 const isBody = (value: unknown): value is Body => typeof value === 'object' && value !== null
 
-/** @returns the innermost object that has the key `data`: v1's body */
+/** @returns the innermost object that has the key `data`, which is v1's body */
 function bodyIn(value: unknown): Body {
   if (!isBody(value)) throw new Error('The answer has no body of v1.')
   return 'data' in value ? value : bodyIn(Object.values(value)[0])

@@ -1,4 +1,4 @@
-/** Compiles the service, and the hand-written one with which it is compared. */
+/** Compiles the service, and the hand-written service with which it is compared. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
@@ -19,7 +19,7 @@ export function buildService(checkout: string): void {
   execFileSync('npm', ['run', '-s', 'build'], { cwd: checkout, stdio: ['ignore', 'inherit', 'inherit'] })
 }
 
-/** Compiles the hand-written service, so that it does not run through a loader. @returns the path of the program */
+/** Compiles the hand-written service, so that no loader compiles it at run time. @returns the path of the program */
 export function compileHandWritten(): string {
   const outfile = `${root}bench/dist/hand-written.js`
   buildSync({

@@ -17,7 +17,7 @@ const startTimeoutMs = 60_000
 /** The time that a process may take to end after SIGTERM before it gets SIGKILL, in milliseconds. */
 const stopTimeoutMs = 5_000
 
-/** The environment that all processes share: none of the caller's own settings. */
+/** The environment that all processes share. It has no settings of the caller's environment. */
 const baseEnvironment: NodeJS.ProcessEnv = {
   PATH: process.env.PATH,
   HOME: process.env.HOME,
@@ -28,15 +28,15 @@ const baseEnvironment: NodeJS.ProcessEnv = {
  * Starts a server that writes its origin to standard output, or to standard error as the service does, apart from its log.
  *
  * @param args the program and its options, for Node
- * @param environment the variables that differ from those of all processes
- * @throws when the process ends before that, or takes longer than a minute
+ * @param environment the variables that differ from the shared environment
+ * @throws when the process ends before it has written its origin, or takes longer than a minute
  */
 export async function startProcess(
   args: string[],
   environment: NodeJS.ProcessEnv = {},
   cwd: string = root,
 ): Promise<Running> {
-  // The contenders read standard input and end with it, so that none outlives this process.
+  // The contenders end when their standard input ends, so that no contender outlives this process.
   const child = spawn(process.execPath, args, { env: { ...baseEnvironment, ...environment }, stdio: 'pipe', cwd })
   const ended = once(child, 'exit')
   const stop = atEnd(async () => {
@@ -61,7 +61,7 @@ export async function startProcess(
   return { pid: child.pid!, origin, stop }
 }
 
-/** A compiled service and the database that it works on. */
+/** A compiled service, and the database to which it connects. */
 export interface Installation {
   /** The directory that holds its package.json and dist. */
   checkout: string
@@ -95,7 +95,7 @@ const execute = promisify(execFile)
  * Runs a command of the service's command line, such as `migrate`.
  *
  * @returns its standard output
- * @throws when it fails, with what it writes to standard error
+ * @throws when the command fails, with its standard error in the message
  */
 export async function runCommand({ checkout, databaseUrl }: Installation, ...args: string[]): Promise<string> {
   const env = { ...baseEnvironment, DATABASE_URL: databaseUrl }

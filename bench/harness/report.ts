@@ -14,7 +14,7 @@ let isRecorded = false
  * Reads the options of a benchmark. Each benchmark also has the option `--record`, which writes its results into RESULTS.md.
  *
  * @param defaults the value of each option when it is absent
- * @throws when `--short` is recorded, or a number is none
+ * @throws when both `--short` and `--record` are given, or the value of a numeric option is no number
  */
 export function readOptions<Defaults extends Record<string, number | string | boolean>>(defaults: Defaults) {
   const known = Object.entries({ ...defaults, record: false })
@@ -49,7 +49,7 @@ ${availableParallelism()} cores, Node ${process.version}, PostgreSQL ${postgresV
 commit ${git('rev-parse', '--short', 'HEAD')}${changed}.`
 }
 
-/** Prints the results. With `--record` they replace the section of RESULTS.md, or become a new one. */
+/** Prints the results. With `--record` the results replace their section in RESULTS.md, or become a new section. */
 export function publish(heading: string, text: string): void {
   console.log(text)
   if (!isRecorded) return

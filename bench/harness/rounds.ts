@@ -10,11 +10,14 @@ export interface Subject {
   name: string
   pid: number
   origin: string
-  /** The clock of the database server that it uses. */
+  /** The clock of the database server that the program uses. */
   postgres: CpuClock
 }
 
-/** The cost of a call to a server in one round. CPU time in microseconds a request, other times in milliseconds. */
+/**
+ * The cost of a call to a server in one round. CPU time is in microseconds per request, other times are in
+ * milliseconds.
+ */
 export interface Figures {
   node: number
   postgres: number
@@ -24,22 +27,25 @@ export interface Figures {
   p99: number
 }
 
-/** By the call's name: each server's requests, in the same order for all of them. */
+/** The requests for each server, by the call's name. All servers have the same order. */
 export type Requests = Map<string, Map<Subject, HttpRequest[]>>
 
-/** By the call's name, then the server's: one entry for each round. */
+/** The costs by the call's name and then by the server's name, with one entry per round. */
 type Results = Map<string, Map<string, Figures[]>>
 
-/** @returns a figure of a server in each round; none when the call or the server was not measured */
+/** @returns a figure of a server in each round; an empty list when the call or the server was not measured */
 export const valuesOf = (results: Results, call: string, subject: string, figure: keyof Figures): number[] =>
   (results.get(call)?.get(subject) ?? []).map(round => round[figure])
 
-/** The extent of a measurement. */
+/** The number and the length of the rounds of a measurement. */
 interface Timing {
   rounds: number
   /** The approximate time of a server's turn, in seconds. All servers get the same number of requests. */
   seconds: number
-  /** The requests of each call to each server before the first round: enough for V8 to compile their code. */
+  /**
+   * The number of requests of each call to each server before the first round. It is high enough for V8 to compile
+   * their code.
+   */
   warmUp: number
 }
 
@@ -102,7 +108,8 @@ async function measureTurn(
 
 /**
  * @param baseOf returns the name of the server to which the costs of another are ratios
- * @returns a table of all calls: medians, and ratios to the base in the same round with their quartiles
+ * @returns a table of all calls, with medians, and with ratios to the base in the same round and the quartiles of these
+ * ratios
  */
 export function describeCosts(results: Results, baseOf: (name: string) => string): string {
   const rows = [...results].flatMap(([call, bySubject]) =>

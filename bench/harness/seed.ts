@@ -20,8 +20,9 @@ export const sizes = {
 } satisfies Record<string, Size>
 
 /**
- * Returns the ids of some tenants. One root, groups below it, and leaves below the groups, or below the root of a small
- * tree. The leaves have the vouchers and the customers; the first leaf has most of them.
+ * Returns the ids of some tenants. The tree has one root, groups below the root, and leaves below the groups; in a
+ * small tree the leaves are below the root. The leaves have the vouchers and the customers, and the first leaf has most
+ * of both.
  */
 export function treeOf({ tenants }: Size): { root: number; firstGroup: number; firstLeaf: number; last: number } {
   return { root: 1, firstGroup: 2, firstLeaf: 2 + Math.floor(tenants / 25), last: tenants }
@@ -31,7 +32,7 @@ const categoriesOfTenant = 10
 const variantsOfProduct = 3
 const batch = 100_000
 
-/** Functions that give the same values in every run, from the number of a row and a salt. */
+/** SQL functions that compute values from the number of a row and a salt, the same values in every run. */
 const helpers = (size: Size) => {
   const { firstLeaf } = treeOf(size)
   const ofTenant = size.products / size.tenants
@@ -115,7 +116,7 @@ select (id - 1) * ${variantsOfProduct} + place, id, slug || '-' || place,
        case when (id + place) % 4 = 0 then 12 + place end, currency, is_monetary, (place * 2) % 3
 from public.product, generate_series(1, ${variantsOfProduct}) place;`
 
-/** Vouchers lie on the disk in the order of their purchase, as in a shop that sells them. */
+/** Vouchers are on the disk in the order of their purchase, as in the database of a real shop. */
 const voucherRows = ({ vouchers }: Size) => `
 insert into public.purchased_voucher
   (id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary,

@@ -23,20 +23,20 @@ function sourceHash(size: Size): string {
 }
 
 /**
- * Starts the server of a kept database. Creates the database when there is none, or when the migrations, the mappings or the
- * seed have changed.
+ * Starts the server of a kept database. Creates the database if it does not exist, or if the migrations, the mappings
+ * or the seed have changed.
  *
  * @returns the database, with the service of the working tree, and the secret of a token with all permissions at all tenants
  */
 export async function openSeeded(sizeName: keyof typeof sizes) {
   const size = sizes[sizeName]
   const dataDir = `${root}bench/.data/${sizeName}`
-  /** The hash of the sources of the kept database, once it is complete. */
+  /** The file with the hash of the sources of the kept database. It is written when the database is complete. */
   const [hashFile, hash] = [`${dataDir}.sha256`, sourceHash(size)]
   const isKept = existsSync(hashFile) && readFileSync(hashFile, 'utf8') === hash
   if (!isKept) {
     rmSync(hashFile, { force: true })
-    // The cluster may be in another place.
+    // The files of the embedded server may be outside of `dataDir`.
     if (existsSync(dataDir)) rmSync(clusterOf(dataDir), { recursive: true, force: true })
     rmSync(dataDir, { recursive: true, force: true })
   }

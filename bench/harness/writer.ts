@@ -1,21 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../../src/db/sql.ts'
 
-/** The changes of a transaction, and the time between two of them in milliseconds: 500 changes a second. */
+/**
+ * The number of changes in a transaction, and the time between two transactions in milliseconds: 500 changes per
+ * second.
+ */
 const [changesOfOne, interval] = [10, 20]
 
 /** The SQLSTATE of a statement that ended because of a deadlock. */
 const deadlock = '40P01'
 
-/** The changes of a second. */
+/** The number of changes per second. */
 export const changesPerSecond = changesOfOne * (1000 / interval)
 
 /**
  * Changes the balances of random vouchers until it is stopped.
  *
  * @param sql one connection
- * @param vouchers the highest id
- * @returns a function that stops it and returns the number of changes
+ * @param vouchers the highest id of a voucher
+ * @returns a function that stops the writer and returns the number of changes
  */
 export function startWriter(sql: Pool, vouchers: number): () => Promise<number> {
   let going = true
@@ -34,7 +37,7 @@ export function startWriter(sql: Pool, vouchers: number): () => Promise<number> 
       }
     }
   })()
-  // An error is thrown when it is stopped.
+  // The returned function throws the error.
   running.catch(() => {})
   return async () => {
     going = false

@@ -10,13 +10,13 @@ const pageSize = 50
 
 /** Reads the ids and the stamps that the calls request. */
 export async function readCalls(sql: Pool, size: Size): Promise<Call[]> {
-  // The order of a hash is the same in each run, and looks random.
+  // The order by a hash is the same in each run, and similar to a random order.
   const starts = (table: string) => sql<Variables[]>`
     select tenant_id as tenant, updated_at as updated_since from ${sql(table)} order by hashint8(id) limit ${pages}`
   const named = (column: string) => sql<Variables[]>`
     select tenant_id as tenant, ${sql.unsafe(column)} from gateway.voucher order by hashint8(id) limit ${records}`
   const largest = treeOf(size).firstLeaf
-  /** The stamps at some places from the end of each tenant's list. */
+  /** The stamps at some positions, counted from the end of each tenant's list. */
   const ends = (condition: string) => sql<Variables[]>`
     select tenant, updated_since from (
       select tenant_id as tenant, updated_at as updated_since,

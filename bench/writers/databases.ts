@@ -4,13 +4,13 @@ import type { Pool } from '../../src/db/sql.ts'
 import { processCpu } from '../harness/cpu-time.ts'
 import type { DatabaseServer } from '../harness/database-server.ts'
 
-/** The vouchers and tenants that the tables hold before a round. */
+/** The numbers of vouchers and of tenants in the tables before a round. */
 export const population = { vouchers: 40_000, tenants: 8 }
 
 /** The number of sessions that write at the same time. */
 export const writers = 4
 
-/** The databases: without capture, which is the base of all ratios, and with capture. */
+/** The names of the databases: without capture, which is the base of all ratios, and with capture. */
 export const contenders = ['plain', 'captured'] as const
 
 /** A copy of the seeded database, for one round. */

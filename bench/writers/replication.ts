@@ -19,8 +19,8 @@ const insertOneByOne = (count: number) => `do $$ begin for n in 1..${count} loop
 let publisher: ReturnType<typeof startPublisher> | undefined
 
 async function startPublisher() {
-  // Commits do not wait for the disk, but the log is written immediately: otherwise the server would write and send it
-  // only each 200 ms.
+  // Commits do not wait for the disk, but the WAL is written immediately: otherwise the server would write and send WAL
+  // only every 200 ms.
   const settings = { wal_level: 'logical', synchronous_commit: 'on' }
   const server = await startEmbeddedServer(settings, { durable: false })
   await createDatabase(server, 'plain', true)
@@ -35,7 +35,7 @@ async function startPublisher() {
   return { url: server.url('plain'), sql }
 }
 
-/** @returns the milliseconds until a subscription has applied the written rows */
+/** @returns the time until a subscription has applied the written rows, in milliseconds */
 export async function timeApplied(source: Pool, target: Pool, write: string): Promise<number> {
   const start = performance.now()
   await source.unsafe(write).simple()
@@ -47,7 +47,8 @@ export async function timeApplied(source: Pool, target: Pool, write: string): Pr
 /**
  * Subscribes a database to the published vouchers.
  *
- * @returns the time that the copy of 100,000 vouchers took, and then 2,000 transactions of one voucher, in milliseconds
+ * @returns the time of the copy of 100,000 vouchers, and the time of 2,000 transactions with one voucher each, in
+ * milliseconds
  */
 export async function replicate(sql: Pool): Promise<number[]> {
   publisher ??= startPublisher()

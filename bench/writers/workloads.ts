@@ -8,7 +8,7 @@ import { rotated } from '../harness/rounds.ts'
 import { type Copy, population, writers } from './databases.ts'
 import { replicate } from './replication.ts'
 
-/** A figure, with its goal: of its ratio to the tables without capture, or of itself. */
+/** A figure with its goal. The goal is a bound of the ratio to the tables without capture, or of the figure itself. */
 interface Figure {
   unit: 'µs' | '/s' | 'ms' | 'bytes' | '%'
   goal: Goal
@@ -19,13 +19,15 @@ interface Figure {
 interface Workload {
   name: string
   figures: Record<string, Figure>
-  /** The number of measurements in a round, in turns with the other database; their median counts. */
+  /**
+   * The number of measurements in a round, in turns with the other database. The median of these measurements is used.
+   */
   slices: number
   /** @returns the value of each figure, in their order */
   measure(copy: Copy, slice: number): Promise<number[]>
 }
 
-/** Measures a workload in several databases in turns. @returns the medians of its figures in each */
+/** Measures a workload in several databases in turns. @returns the medians of the figures in each database */
 export async function measureInTurns(workload: Workload, copies: Copy[], round: number): Promise<number[][]> {
   const slices = copies.map((): number[][] => [])
   for (let slice = 0; slice < workload.slices; slice++) {
@@ -57,7 +59,7 @@ const updateOne = (sql: Sql, id: number) =>
  * All writers repeat a transaction. The first transactions are not measured, because they prepare statements and compile
  * functions.
  *
- * @param goals of the processor time, and of the rate
+ * @param goals the goals of the processor time and of the rate
  */
 const repeated = (name: string, goals: [Goal, Goal], transaction: Transaction, count = 50): Workload => ({
   name,
@@ -138,7 +140,7 @@ async function measureConflicts(copy: Copy): Promise<number[]> {
   return [(failed / (turns * writers)) * 100]
 }
 
-/** All workloads, in the order in which they run in a copy. */
+/** All workloads, in the order in which they run in one copy of the database. */
 export const workloads: Workload[] = [
   repeated('insert of one row', ['≤ 1.2', '≥ 0.85'], (sql, writer, turn) => insertOne(sql, `NEW-${writer}-${turn}`)),
   repeated('update of one row', ['≤ 1.2', '≥ 0.85'], (sql, writer, turn) => updateOne(sql, ownId(writer, turn))),
