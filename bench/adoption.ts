@@ -13,7 +13,7 @@ import { startPackagedServer } from './harness/database-server.ts'
 import { type Goal, type Judged, judge, median, ratios } from './harness/goals.ts'
 import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { rotated } from './harness/rounds.ts'
-import { type Copy, openCopy, plainRows, writers } from './writers/databases.ts'
+import { type Copy, fillQuery, openCopy, writers } from './writers/databases.ts'
 import { timeApplied } from './writers/replication.ts'
 import { measureInTurns, workloads } from './writers/workloads.ts'
 
@@ -68,7 +68,7 @@ for (let round = 0; round < options.rounds; round++) {
   for (const name of contenders) {
     await platform.create(name)
     const copy = await openCopy(platform, name)
-    await copy.sessions[0]!.unsafe(`${tables}; ${plainRows}`).simple()
+    await copy.sessions[0]!.unsafe(`${tables}; ${fillQuery}`).simple()
     copies.push(copy)
     if (name !== 'plain') targets.push(await subscribe(name))
   }

@@ -49,12 +49,13 @@ const contenderNames = ['rest', 'rest again', 'graphql', 'hand-written']
 
 const handWritten = compileHandWritten()
 const database = await openSeeded(options.short ? 'short' : 'requests')
-const all = await readCalls(database.sql, database.size)
-const callNames = all.map(({ name }) => name)
-const words = options.only.split(',').filter(Boolean)
-const unknown = words.filter(word => ![...callNames, ...contenderNames].includes(word))
-if (unknown.length > 0) throw new Error(`--only takes ${[...callNames, ...contenderNames]}, and not ${unknown}.`)
-const chosen = (names: string[]) => (names.some(name => words.includes(name)) ? words : names)
+const allCalls = await readCalls(database.sql, database.size)
+const callNames = allCalls.map(({ name }) => name)
+const chosenNames = options.only.split(',').filter(Boolean)
+const unknownNames = chosenNames.filter(name => ![...callNames, ...contenderNames].includes(name))
+if (unknownNames.length > 0)
+  throw new Error(`--only takes ${[...callNames, ...contenderNames]}, and not ${unknownNames}.`)
+const keepChosen = (names: string[]) => (names.some(name => chosenNames.includes(name)) ? chosenNames : names)
 
 /**
  * Starts a contender in a separate process. All contenders have the same database, and the same number of connections.
@@ -66,9 +67,9 @@ async function startContender(name: string): Promise<Contender> {
   return { name, transport, postgres: await postgresCpu(database.sql), ...running }
 }
 
-const calls = all.filter(({ name }) => chosen(callNames).includes(name))
+const calls = allCalls.filter(({ name }) => keepChosen(callNames).includes(name))
 const contenders: Contender[] = []
-for (const name of contenderNames.filter(name => chosen(contenderNames).includes(name))) {
+for (const name of contenderNames.filter(name => keepChosen(contenderNames).includes(name))) {
   contenders.push(await startContender(name))
 }
 const { requests, differing } = await prepareRequests(calls, contenders)

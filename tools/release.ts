@@ -14,24 +14,24 @@ if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error('Give the version, for exa
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' })
 
 /** The former version after the name of a package of ours, in its package.json, the lock file, or the name of its file or image. */
-const named = new RegExp(
+const formerVersionPattern = new RegExp(
   `((?:voucher-gateway(?:[-/]\\w+)*|<repository>)(?:[-:]|": "|",\\n +"version": "))${former.replaceAll('.', '\\.')}\\b`,
   'g',
 )
 for (const file of run('git', 'ls-files', '*.json', '*.md', '*.yaml').trim().split('\n')) {
   const text = readFileSync(file, 'utf8')
-  const changed = file === 'CHANGELOG.md' ? text : text.replaceAll(named, `$1${version}`)
+  const changed = file === 'CHANGELOG.md' ? text : text.replaceAll(formerVersionPattern, `$1${version}`)
   if (changed !== text) writeFileSync(file, changed)
 }
 
-const changes = readFileSync('CHANGELOG.md', 'utf8')
+const changelog = readFileSync('CHANGELOG.md', 'utf8')
 const heading = new RegExp(`^## (Unreleased|${version.replaceAll('.', '\\.')} — .*)$`, 'm')
-if (!heading.test(changes)) throw new Error('CHANGELOG.md has no heading "## Unreleased".')
-writeFileSync('CHANGELOG.md', changes.replace(heading, `## ${version} — ${new Date().toISOString().slice(0, 10)}`))
+if (!heading.test(changelog)) throw new Error('CHANGELOG.md has no heading "## Unreleased".')
+writeFileSync('CHANGELOG.md', changelog.replace(heading, `## ${version} — ${new Date().toISOString().slice(0, 10)}`))
 
 const migration = readMigrationFiles().at(-1)?.version ?? 0
 const isStop = releases.find(release => release.version === version)?.isStop ?? false
-const others = releases.filter(release => release.version !== version)
-writeFileSync('sql/releases.json', JSON.stringify([...others, { version, migration, isStop }]))
+const otherReleases = releases.filter(release => release.version !== version)
+writeFileSync('sql/releases.json', JSON.stringify([...otherReleases, { version, migration, isStop }]))
 run('npx', 'biome', 'format', '--write', 'sql/releases.json')
 run('npm', 'run', '-s', 'tsx', '--', 'test/upgrade/make-dump.ts', version)

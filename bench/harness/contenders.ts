@@ -21,7 +21,7 @@ export interface Contender extends Subject, Running {
 }
 
 /** The number of answers of each call that are compared. */
-const compared = 24
+const comparedAnswerCount = 24
 
 /**
  * Finds the requests of all calls, and compares the answers with those of the first contender.
@@ -68,7 +68,7 @@ async function requestsOf({ origin, transport }: Contender, call: Call): Promise
  * @throws at the first difference, or when the answers hold no records
  */
 async function compareAnswers({ samples }: Call, requests: Map<Contender, HttpRequest[]>): Promise<number> {
-  const step = Math.max(1, Math.floor(samples.length / compared))
+  const step = Math.max(1, Math.floor(samples.length / comparedAnswerCount))
   let records = 0
   for (let sample = 0; sample < samples.length; sample += step) {
     let first: Body | undefined
@@ -76,7 +76,7 @@ async function compareAnswers({ samples }: Call, requests: Map<Contender, HttpRe
       const body = transport.read(await send(origin, sent[sample]!))
       first ??= body
       if (body === first) records += Array.isArray(body.data) ? body.data.length : 1
-      const [actual, expected] = [body, first].map(each => comparable(each, transport.omitsNull))
+      const [actual, expected] = [body, first].map(each => toComparableText(each, transport.omitsNull))
       if (actual !== expected) logProgress(`${name} answers request ${sample} differently`)
       equal(actual, expected)
     }
@@ -89,7 +89,7 @@ async function compareAnswers({ samples }: Call, requests: Map<Contender, HttpRe
  * @returns a body's text, in which only the type remains of parts that differ in each answer, and only the form of
  * stamps
  */
-function comparable(body: Body, withNull: boolean): string {
+function toComparableText(body: Body, withNull: boolean): string {
   const replace = (key: string, value: unknown) => {
     if (value === null) return withNull ? null : undefined
     if (['next_cursor', 'server_time', 'redemption_token'].includes(key)) return typeof value

@@ -16,8 +16,8 @@ export const ratios = (values: readonly number[], bases: readonly number[]): num
   values.map((value, round) => value / bases[round]!)
 
 /** @returns the median with the quartiles: `0.98 (0.95–1.02)` */
-export function describeSpread(values: readonly number[], show = (value: number) => value.toFixed(2)): string {
-  const [middle = '', lower, upper] = [0.5, 0.25, 0.75].map(share => show(quantile(values, share)))
+export function describeSpread(values: readonly number[], formatNumber = (value: number) => value.toFixed(2)): string {
+  const [middle = '', lower, upper] = [0.5, 0.25, 0.75].map(share => formatNumber(quantile(values, share)))
   return values.length > 1 ? `${middle} (${lower}–${upper})` : middle
 }
 
@@ -56,7 +56,7 @@ export function judge(figures: readonly Judged[]): string {
     // NaN is beyond any limit.
     const isWithin = isMost ? result <= limit : result >= limit
     if (!isWithin) missed.push(name)
-    return [name, base, goal, `${sign} ${show(limit)}`, describeSpread(values, show)]
+    return [name, base, goal, `${sign} ${formatNumber(limit)}`, describeSpread(values, formatNumber)]
   })
   if (missed.length > 0) process.exitCode = 1
   const sentence = missed.length > 0 ? `Beyond their limits: ${missed.join('; ')}.` : 'All are within their limits.'
@@ -64,4 +64,4 @@ export function judge(figures: readonly Judged[]): string {
 }
 
 /** Returns three significant digits. */
-const show = (value: number) => String(Number(value.toPrecision(3)))
+const formatNumber = (value: number) => String(Number(value.toPrecision(3)))

@@ -33,7 +33,7 @@ const variantsOfProduct = 3
 const batch = 100_000
 
 /** SQL functions that compute values from the number of a row and a salt, the same values in every run. */
-const helpers = (size: Size) => {
+const helperFunctionsQuery = (size: Size) => {
   const { firstLeaf } = treeOf(size)
   const ofTenant = size.products / size.tenants
   return `
@@ -77,7 +77,7 @@ return (array['Gift', 'Überraschungs-gift „Köln“', 'Chef''s "tasting" gift
               'Back\\slash gift', 'Gift عشاء لشخصين'])[1 + product % 7] || ' ' || product;`
 }
 
-const tenantRows = (size: Size) => {
+const insertTenantsQuery = (size: Size) => {
   const { root, firstGroup, firstLeaf } = treeOf(size)
   const group = firstLeaf > firstGroup ? `${firstGroup} + (n * 7) % ${firstLeaf - firstGroup}` : root
   return `
@@ -91,7 +91,7 @@ select n, 1 + (n - 1) / ${categoriesOfTenant}, 'category-' || n, 'Kategorie № 
 from generate_series(1, ${size.tenants * categoriesOfTenant}) n;`
 }
 
-const productRows = ({ products, tenants }: Size) => `
+const insertProductsQuery = ({ products, tenants }: Size) => `
 insert into public.product
   (id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary,
    allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls)
@@ -117,7 +117,7 @@ select (id - 1) * ${variantsOfProduct} + place, id, slug || '-' || place,
 from public.product, generate_series(1, ${variantsOfProduct}) place;`
 
 /** Vouchers are on the disk in the order of their purchase, as in the database of a real shop. */
-const voucherRows = ({ vouchers }: Size) => `
+const insertVouchersQuery = ({ vouchers }: Size) => `
 insert into public.purchased_voucher
   (id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary,
    allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id,
@@ -149,7 +149,7 @@ from (
   ) dated
 ) stated`
 
-const customerRows = `
+const insertCustomersQuery = `
 insert into public.customer
   (id, tenant_id, email, marketing_opted, consented_at, consent_source, forename, surname, full_name, phone_number, created_at)
 select n, pg_temp.leaf(pg_temp.share(n, 11)), 'customer-' || n || '@example.com', pg_temp.share(n, 12) < 0.85, at,
@@ -160,7 +160,7 @@ from (
   from generate_series($1::bigint, $2::bigint) n
 ) drawn`
 
-const sequences = `
+const setSequencesQuery = `
 select setval(pg_get_serial_sequence(name, 'id'), (select count(*) from purchased_voucher))
 from unnest(array['public.tenant', 'public.category', 'public.product', 'public.variant', 'public.purchased_voucher',
                   'public.customer']) name`
@@ -172,10 +172,11 @@ from unnest(array['public.tenant', 'public.category', 'public.product', 'public.
  */
 export async function seed(sql: Pool, size: Size): Promise<void> {
   await sql`select set_config('synchronous_commit', 'off', false), set_config('jit', 'off', false)`
-  for (const part of [helpers, tenantRows, productRows]) await sql.unsafe(part(size)).simple()
+  for (const part of [helperFunctionsQuery, insertTenantsQuery, insertProductsQuery])
+    await sql.unsafe(part(size)).simple()
   const inserts = [
-    ['vouchers', voucherRows(size)],
-    ['customers', customerRows],
+    ['vouchers', insertVouchersQuery(size)],
+    ['customers', insertCustomersQuery],
   ] as const
   for (const [name, statement] of inserts) {
     for (let first = 1; first <= size[name]; first += batch) {
@@ -184,7 +185,7 @@ export async function seed(sql: Pool, size: Size): Promise<void> {
       if (last % 500_000 === 0 || last === size[name]) logProgress(`${last.toLocaleString('en')} ${name}`)
     }
   }
-  await sql.unsafe(sequences)
+  await sql.unsafe(setSequencesQuery)
   await sql`vacuum (analyze)`
   await sql`checkpoint`
 }

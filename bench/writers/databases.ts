@@ -23,7 +23,7 @@ export interface Copy {
 }
 
 /** The statements that fill the plain tables. */
-export const plainRows = `
+export const fillQuery = `
 select setval('public.purchased_voucher_id_seq', ${population.vouchers});
 insert into public.tenant (name) select 'Tenant ' || n from generate_series(1, ${population.tenants}) n;
 insert into public.purchased_voucher
@@ -47,7 +47,7 @@ export async function createDatabase(server: DatabaseServer, name: string, isEmp
       from pg_trigger where tgname like 'capture\\_%'`
     await sql.unsafe(row?.drops ?? '').simple()
   }
-  if (!isEmpty) await sql.unsafe(`${plainRows}; truncate gateway.note`).simple()
+  if (!isEmpty) await sql.unsafe(`${fillQuery}; truncate gateway.note`).simple()
   await sql.unsafe('vacuum (full, analyze)')
   await sql.end()
 }

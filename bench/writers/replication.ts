@@ -4,17 +4,18 @@ import type { Pool } from '../../src/db/sql.ts'
 import { startEmbeddedServer } from '../harness/database-server.ts'
 import { createDatabase, population } from './databases.ts'
 
-const rows = 100_000
+const copiedRowCount = 100_000
 /** The ids are higher than the ids of the subscribers' own vouchers. */
-const first = 1_000_000
+const firstId = 1_000_000
 
-const insert = (count: number) => `
+const insertQuery = (count: number) => `
   insert into purchased_voucher
     (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
   select 1 + item % ${population.tenants}, gen_random_uuid(), 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
   from generate_series(1, ${count}) each (item);`
 
-const insertOneByOne = (count: number) => `do $$ begin for n in 1..${count} loop ${insert(1)} commit; end loop; end $$`
+const insertOneByOneQuery = (count: number) =>
+  `do $$ begin for n in 1..${count} loop ${insertQuery(1)} commit; end loop; end $$`
 
 let publisher: ReturnType<typeof startPublisher> | undefined
 
@@ -28,8 +29,8 @@ async function startPublisher() {
   await sql
     .unsafe(`
     insert into tenant (name) select 'Tenant ' || n from generate_series(1, ${population.tenants}) n;
-    select setval('purchased_voucher_id_seq', ${first});
-    ${insert(rows)}
+    select setval('purchased_voucher_id_seq', ${firstId});
+    ${insertQuery(copiedRowCount)}
     create publication vouchers for table purchased_voucher;`)
     .simple()
   return { url: server.url('plain'), sql }
@@ -56,9 +57,9 @@ export async function replicate(sql: Pool): Promise<number[]> {
   await sql.unsafe(`create subscription vouchers connection '${url}' publication vouchers`)
   const copied = await timeApplied(source, sql, 'select')
   // The first transaction waits until the worker of the copy has ended.
-  await timeApplied(source, sql, insertOneByOne(1))
-  const applied = await timeApplied(source, sql, insertOneByOne(2_000))
+  await timeApplied(source, sql, insertOneByOneQuery(1))
+  const applied = await timeApplied(source, sql, insertOneByOneQuery(2_000))
   await sql.unsafe('drop subscription vouchers')
-  await source`delete from purchased_voucher where id > ${first + rows}`
+  await source`delete from purchased_voucher where id > ${firstId + copiedRowCount}`
   return [copied, applied]
 }

@@ -61,7 +61,7 @@ const updateOne = (sql: Sql, id: number) =>
  *
  * @param goals the goals of the processor time and of the rate
  */
-const repeated = (name: string, goals: [Goal, Goal], transaction: Transaction, count = 50): Workload => ({
+const createRepeatedWorkload = (name: string, goals: [Goal, Goal], transaction: Transaction, count = 50): Workload => ({
   name,
   figures: { 'processor time': { unit: 'µs', goal: goals[0] }, rate: { unit: '/s', goal: goals[1] } },
   slices: 12,
@@ -80,7 +80,7 @@ const repeated = (name: string, goals: [Goal, Goal], transaction: Transaction, c
   },
 })
 
-const timed = (name: string, goal: Goal, write: (sql: Pool) => Promise<unknown>): Workload => ({
+const createTimedWorkload = (name: string, goal: Goal, write: (sql: Pool) => Promise<unknown>): Workload => ({
   name,
   figures: { time: { unit: 'ms', goal } },
   slices: 1,
@@ -142,14 +142,18 @@ async function measureConflicts(copy: Copy): Promise<number[]> {
 
 /** All workloads, in the order in which they run in one copy of the database. */
 export const workloads: Workload[] = [
-  repeated('insert of one row', ['≤ 1.2', '≥ 0.85'], (sql, writer, turn) => insertOne(sql, `NEW-${writer}-${turn}`)),
-  repeated('update of one row', ['≤ 1.2', '≥ 0.85'], (sql, writer, turn) => updateOne(sql, ownId(writer, turn))),
-  repeated(
+  createRepeatedWorkload('insert of one row', ['≤ 1.2', '≥ 0.85'], (sql, writer, turn) =>
+    insertOne(sql, `NEW-${writer}-${turn}`),
+  ),
+  createRepeatedWorkload('update of one row', ['≤ 1.2', '≥ 0.85'], (sql, writer, turn) =>
+    updateOne(sql, ownId(writer, turn)),
+  ),
+  createRepeatedWorkload(
     'delete of one row',
     ['≤ 1.2', '≥ 0.8'],
     (sql, writer, turn) => sql`delete from purchased_voucher where id = ${bulk + ownId(writer, turn)}`,
   ),
-  repeated(
+  createRepeatedWorkload(
     'three statements with pauses of 3 ms',
     ['≤ 1.3', '≥ 0.95'],
     (sql, writer, turn) =>
@@ -174,14 +178,14 @@ export const workloads: Workload[] = [
     slices: 1,
     measure: measureConflicts,
   },
-  timed('insert of 20,000 rows', '≤ 1.5', sql =>
+  createTimedWorkload('insert of 20,000 rows', '≤ 1.5', sql =>
     sql.unsafe(`
       insert into purchased_voucher (${columns})
       select 1 + n % ${population.tenants}, 'MANY-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
       from generate_series(1, ${bulk}) n`),
   ),
-  timed('COPY of 20,000 rows', '≤ 1.5', copyMany),
-  timed(
+  createTimedWorkload('COPY of 20,000 rows', '≤ 1.5', copyMany),
+  createTimedWorkload(
     'update of 20,000 rows',
     '≤ 1.6',
     sql => sql`update purchased_voucher set current_balance = current_balance + 1 where id <= ${bulk}`,

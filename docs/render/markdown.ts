@@ -49,7 +49,7 @@ const toId = (text: string): string =>
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 
 /** The guides that are in no file of `docs/guides`. */
-const others: Record<string, () => string> = {
+const generatedGuides: Record<string, () => string> = {
   fields: describeFields,
   'graphql-types': describeTypes,
   changelog: () => read('../../CHANGELOG.md'),
@@ -60,7 +60,7 @@ const others: Record<string, () => string> = {
  * text.
  */
 export const readGuide = ({ slug }: Guide): string =>
-  (others[slug]?.() ?? read(`../guides/${slug}.md`))
+  (generatedGuides[slug]?.() ?? read(`../guides/${slug}.md`))
     .replaceAll(/\]\(docs\/guides\/([\w-]+)\.md/g, '](/docs/$1')
     .replaceAll(/\[([^\]]*)\]\((?!https?:|\/|#)[^)]*\)/g, '$1')
 

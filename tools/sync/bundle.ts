@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 
 const target = 'packages/sync/dist'
-const own = (name: string) => name.endsWith('.js') || name === 'licenses.txt'
+const isBuiltFile = (name: string) => name.endsWith('.js') || name === 'licenses.txt'
 
 // The names of chunks have hashes: old chunks of a former build would also be packed.
-for (const name of readdirSync(target).filter(own)) rmSync(join(target, name))
+for (const name of readdirSync(target).filter(isBuiltFile)) rmSync(join(target, name))
 const { metafile } = await build({
   entryPoints: ['packages/sync/src/main.ts'],
   bundle: true,
