@@ -1,8 +1,9 @@
 /**
  * Prints the parts of the build that are not up to date: `node tools/changed-parts.mjs driver client`.
  *
- * The stamp of a part, `dist/.built/<part>`, is a digest of its inputs. The script removes the stamps of the printed parts, and writes
- * new ones under other names. tools/build renames each when its part is built, so a build that was killed is repeated.
+ * The stamp of a part, `dist/.built/<part>`, is a digest of its inputs. The script removes the stamps of the printed
+ * parts, and writes new ones under other names. tools/build renames each stamp when its part is built, so a build that
+ * was killed is repeated.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -34,7 +35,7 @@ const parts = {
 }
 const stamps = 'dist/.built'
 
-/** Lists the files below a path with their times and sizes; a branch that is checked out changes the times. */
+/** Lists the files below a path with their times and sizes. A checkout of another branch changes the times. */
 function listFiles(path) {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (!stats?.isDirectory()) return [`${path} ${stats?.mtimeMs} ${stats?.size}`]

@@ -40,7 +40,10 @@ export function toEnvironmentFile(): string {
 
 const marker = /(<!-- variables -->\n).*?(<!-- end of variables -->)/s
 
-/** Returns a page of `docs/` with a new table of the variables between its two markers. @throws when it has none */
+/**
+ * Returns a page of `docs/` with a new table of the variables between its two markers.
+ * @throws when the page has no markers
+ */
 export function withVariables(page: string): string {
   if (!marker.test(page)) throw new Error('The page has no place for the variables.')
   const rows = readVariables().map(({ name, text, standard }) => {

@@ -1,7 +1,7 @@
 /**
- * Makes the changes for the commit of a release: `npm run release -- 1.1.0`. Until its tag is pushed, it can be run
- * again after each change. Gives the packages and the texts that name their files the version, writes the heading of
- * CHANGELOG.md, the entry of `sql/releases.json`, and the dump of test/upgrade.
+ * Makes the changes for the commit of a release: `npm run release -- 1.1.0`. Until the tag of the release is pushed,
+ * the command can be run again after each change. Gives the packages and the texts that name their files the version,
+ * writes the heading of CHANGELOG.md, the entry of `sql/releases.json`, and the dump of test/upgrade.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,10 @@ const [version = ''] = process.argv.slice(2)
 if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error('Give the version, for example 1.1.0.')
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' })
 
-/** The former version after the name of a package of ours, in its package.json, the lock file, or the name of its file or image. */
+/**
+ * Matches the former version after the name of one of our packages: in package.json, in the lock file, and in the names
+ * of files and images.
+ */
 const formerVersionPattern = new RegExp(
   `((?:voucher-gateway(?:[-/]\\w+)*|<repository>)(?:[-:]|": "|",\\n +"version": "))${former.replaceAll('.', '\\.')}\\b`,
   'g',

@@ -1,6 +1,6 @@
 /**
  * Fails early when another program listens on the port of `npm start`, because the build before the start takes long.
- * `serve` checks the same (src/cli/serve/listen.ts), and reports every other error.
+ * `serve` also checks the port (src/cli/serve/listen.ts), and reports every other error.
  */
 import { lookup } from 'node:dns/promises'
 import { existsSync } from 'node:fs'
@@ -12,7 +12,7 @@ const { values } = parseArgs({ options: { port: { type: 'string' } }, strict: fa
 const port = Number(values.port ?? (process.env.PORT || 8080))
 const { address } = await lookup(process.env.HOST || '127.0.0.1').catch(() => ({ address: undefined }))
 
-/** Returns whether another program listens there. */
+/** Returns whether another program listens at this address. */
 const isTaken = port =>
   new Promise(resolve => {
     const server = createServer().on('error', ({ code }) => resolve(code === 'EADDRINUSE'))

@@ -7,7 +7,7 @@ import type { OperationObject } from '../openapi/openapi.ts'
 interface ReadOperation {
   kind: 'list' | 'get' | 'export'
   operation: OperationObject
-  /** The name of its method: `purchasedVouchers`, `purchasedVoucher`, `exportPurchasedVouchers`. */
+  /** The name of the client's method: `purchasedVouchers`, `purchasedVoucher`, `exportPurchasedVouchers`. */
   method: string
   /** The path of the service, with parameters written `{tenant}`. */
   path: string

@@ -6,7 +6,7 @@ select record,
        -- Null means that a mapping must have the column.
        coalesce(split_part(pg_get_expr(adbin, adrelid), '::', 1), case when not attnotnull then 'null' end) as standard,
        col_description(attrelid, attnum) as rule,
-       -- The columns that searches compare instead.
+       -- The columns that searches compare instead of the record's own columns.
        array_to_string(array(select dependent_column from information_schema.column_column_usage
                              where table_schema = 'gateway' and table_name = record::text and column_name = attname), ' ') as derived
 from unnest(enum_range(null::gateway.record_type)) record

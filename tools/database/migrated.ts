@@ -1,4 +1,4 @@
-/** Opens a database that the migrations have made, for what is described from its catalog. */
+/** Opens a migrated database, for the files that describe its catalog. */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,7 @@
--- Describes the schemas public and gateway from the catalog, in the order in which they are read: types, then each table with its
--- indexes, triggers and grants, views, functions. It knows the kinds of objects that sql/ creates, without objects of extensions.
--- Bodies have files of their own: it shows the bodies that migrate writes from templates, for one type of record and one source.
+-- Describes the schemas public and gateway from the catalog, in an order for readers: types, then each table with its
+-- indexes, triggers and grants, then views and functions. The query covers only the kinds of objects that sql/ creates,
+-- and no objects of extensions. Most bodies of functions are in separate files. The result has only the bodies that
+-- migrate makes from templates, for one type of record and one source.
 
 -- With an empty path, each name in the result is qualified.
 set search_path = '';

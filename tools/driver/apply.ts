@@ -1,6 +1,6 @@
 /**
- * Builds the patched driver for the service and for the sync: copies postgres.js from `node_modules` to `dist/postgres` of
- * each, and applies the patches. `#postgres` resolves to that copy (package.json, `imports`).
+ * Builds the patched driver for the service and for the sync: copies postgres.js from `node_modules` to `dist/postgres`
+ * of both, and applies the patches. `#postgres` resolves to that copy (package.json, `imports`).
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { applyPatch, parsePatch } from 'diff'

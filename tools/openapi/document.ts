@@ -1,6 +1,6 @@
 /**
- * Makes the OpenAPI document of v1, of its bulk export and of webhooks. Its sources are the routes and documents that
- * answer requests, so it always agrees with the service.
+ * Makes the OpenAPI document of v1, of its bulk export and of webhooks. The sources of the document are the routes and
+ * GraphQL documents that answer requests, so it always agrees with the service.
  */
 
 import { defaultPageSize } from '../../src/domain/paging/page.ts'

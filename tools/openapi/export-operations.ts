@@ -85,7 +85,7 @@ export function addExports(
   }
 }
 
-/** Returns one line of each kind of a recorded export: its first, a record, a cursor, its last. */
+/** Returns one line of each kind of a recorded export: the first line, a record, a cursor and the last line. */
 function lineExamples(lines: unknown): { summary: string; value: unknown }[] {
   if (!Array.isArray(lines)) throw new Error('The body of a recorded export is a list of its lines.')
   const [start, record]: unknown[] = lines

@@ -58,7 +58,7 @@ export interface ResponseObject {
 /** A header of a response. */
 export interface Header {
   description: string
-  /** True when every response has it. */
+  /** True when every response has the header. */
   required: boolean
   schema: JsonSchema
   example?: unknown

@@ -55,7 +55,7 @@ export const toTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '
 /**
  * Adds an operation of the route table to the paths, its schemas to `schemas`, and its tag, which its records describe.
  *
- * @param base what comes before its path: `/v1`
+ * @param base the prefix of its path: `/v1`
  * @param answers real answers, as examples
  */
 export function addOperation(

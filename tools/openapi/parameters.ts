@@ -45,8 +45,8 @@ export function describePath(path: string, answer: RecordedAnswer | undefined, n
 }
 
 /**
- * Describes the parameters of a query. Absent, empty and the word `null` are the same (R4), and an array has its elements
- * separated by commas.
+ * Describes the parameters of a query. An absent value, an empty value and the word `null` mean the same (R4). The
+ * elements of an array are separated by commas.
  *
  * @param answers give the examples
  */
@@ -54,7 +54,8 @@ export function describeQuery(query: z.ZodObject | undefined, answers: readonly 
   return Object.entries(query ? (toJsonSchema(query).properties ?? {}) : {}).map(([name, described]) => {
     if (typeof described === 'boolean') throw new Error(`The parameter ${name} has no schema.`)
     const { description = '', ...schema } = described
-    // Programs that read the document send the examples. A cursor is valid only where it was made: the first page has none.
+    // Programs that read the document send the examples. A cursor is valid only for the list that made it, so the
+    // example requests the first page, without a cursor.
     const example =
       name === 'cursor' ? '' : answers.map(({ request }) => request.query?.[name]).find(value => value !== undefined)
     const isArray = schema.type === 'array'

@@ -5,10 +5,10 @@ import type { OperationObject, Parameter, Reference } from './openapi.ts'
 /** A collection, as Postman imports it. */
 export type PostmanCollection = ReturnType<typeof describeCollection>
 
-/** Postman replaces it with the value of the variable. */
+/** Postman replaces this text with the value of the variable. */
 const placeholder = (variable: string) => `{{${variable}}}`
 
-/** Leaves out the parameters that are components: no request needs them. */
+/** Leaves out the parameters that are components, because no request needs them. */
 const ownParameters = (parameters: readonly (Parameter | Reference)[] = []): Parameter[] =>
   parameters.flatMap(parameter => ('$ref' in parameter ? [] : [parameter]))
 
@@ -51,7 +51,7 @@ export function describeCollection({ info, servers, tags, paths }: OpenApiDocume
   }
 }
 
-/** Parameters of its query are disabled: without them a list answers with its first page. */
+/** The parameters of the query are disabled, because a list without parameters answers with its first page. */
 function describeRequest(operation: OperationObject & { method: 'GET' | 'POST'; path: string }) {
   const { method, summary, description, responses, requestBody } = operation
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => placeholder(name))

@@ -83,7 +83,7 @@ function fieldDefinitionOf(parent: GraphQLNamedType, { name }: FieldNode): Graph
   return field
 }
 
-/** Fields that always have a value now; clients must still expect null, as the contract has it. */
+/** Fields that always have a value now. Clients must still expect null, because the contract allows null. */
 const nullableByContract = new Set(['CatalogVoucher.updatedAt'])
 
 function describeObject(parent: GraphQLNamedType, fields: readonly FieldNode[], walk: SchemaWalk): JsonSchema {
@@ -94,7 +94,7 @@ function describeObject(parent: GraphQLNamedType, fields: readonly FieldNode[], 
     const { type, description } = fieldDefinitionOf(parent, field)
     const value = describeType(isNonNullType(type) ? type.ofType : type, field, walk)
     const mayBeNull = !isNonNullType(type) || nullableByContract.has(`${parent.name}.${field.name.value}`)
-    // An operation without its data is an error.
+    // When an operation has no data, its answer is an error.
     const isNullable = mayBeNull && key !== 'data'
     const omits = walk.omitted.has(field)
     const included = field.directives?.some(({ name }) => name.value === 'include') ?? false

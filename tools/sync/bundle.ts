@@ -1,6 +1,6 @@
 /**
- * Bundles the command `sync` with all that it needs, except the driver, collects the licenses of what is in the bundle, and adds
- * the manual.
+ * Bundles the command `sync` with all its dependencies except the driver, collects the licenses of the bundled
+ * packages, and adds the manual.
  */
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
