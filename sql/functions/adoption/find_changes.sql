@@ -1,6 +1,6 @@
 -- Returns the changes that a mapping with valid columns would make to the records of a type: the number of records that
--- would appear, leave or differ, with the first of each kind. Without a view, all records leave. Rows that break a rule
--- are not counted.
+-- would appear, leave or differ, with the first records of each kind. Without a view, all records leave. Rows that
+-- break a rule are not counted.
 create or replace function gateway.find_changes(mapped gateway.record_type)
 returns table (change text, records bigint, first_key text, columns text[])
 language plpgsql set jit = off set search_path = pg_catalog, pg_temp

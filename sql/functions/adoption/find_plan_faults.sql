@@ -1,4 +1,4 @@
--- Finds large tables of which a query reads all rows, although it needs few, because an index is missing.
+-- Finds large tables that a query reads completely because an index is missing, although the query needs few rows.
 create or replace function gateway.find_plan_faults(query text, reader text) returns setof gateway.finding
 language sql
 as $$

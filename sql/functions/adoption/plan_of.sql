@@ -1,4 +1,4 @@
--- Returns the nodes of the plan of a query, and the object that contains them.
+-- Returns the nodes of the plan of a query, and the outer object of the plan.
 create or replace function gateway.plan_of(query text) returns setof jsonb
 language plpgsql set enable_seqscan = off set jit = off
 as $$

@@ -1,5 +1,5 @@
--- Creates the functions and the triggers that capture a source for its rules. Each call replaces them, or drops them
--- when the source has no rule.
+-- Creates the functions and the triggers that capture a source for its rules. Each call replaces these functions and
+-- triggers, or drops them when the source has no rule.
 --
 -- The functions run with the rights of their owner, so a caller's settings must not change their meaning: each name and
 -- operator in the functions is qualified. So the functions need no `set search_path`, which would take a tenth of the

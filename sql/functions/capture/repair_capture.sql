@@ -1,7 +1,7 @@
 -- Captures again the first source whose triggers are missing, disabled or replaced, and returns its name. Returns null
 -- when there is no such source, or the owner of this function may not alter it. A call locks one source, and skips
--- sources whose lock is not free. It locks the rules, then checks again, so that only one session at a time repairs a
--- source.
+-- sources whose lock is not free. The function locks the rules and then checks the source again, so that only one
+-- session at a time repairs it.
 create or replace function gateway.repair_capture() returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '100ms'
 as $$

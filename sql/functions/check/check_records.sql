@@ -1,8 +1,8 @@
 -- Compares the next records of the check with the source. Notes the keys of records that differ and of rejected rows,
 -- and returns the keys of records that differ. Skips a type whose mapping does not fit, or that steps compare. When
 -- more than a tenth of the records have no row in the source, or the source cannot be read, a scan by steps compares
--- the whole type, because a scan stops before it removes too many records. A mapping that no longer fits is recorded
--- immediately, because no step finds that before a row is written.
+-- the whole type: a scan stops before it removes too many records. A mapping that no longer fits is recorded
+-- immediately, because steps notice it only after a row is written.
 --
 -- Call it in a REPEATABLE READ transaction, so that all its statements see the records of the same step. Returns
 -- nothing while another session compares.

@@ -1,4 +1,4 @@
--- Returns the vouchers, of the given ones, whose entries do not match their records.
+-- Returns which of the given vouchers have entries that do not match their records.
 create or replace function gateway.entry_differences(ids bigint[]) returns setof bigint
 language sql stable
 begin atomic

@@ -1,6 +1,6 @@
 -- Notes the keys of all records that differ, and of all rejected rows. Returns the records that differ. When more than
--- a thousand records of a type have no row in the source, a scan by steps compares all of the type, because a scan
--- stops before it removes too many records.
+-- a thousand records of a type have no row in the source, a scan by steps compares the whole type: a scan stops before
+-- it removes too many records.
 create or replace function gateway.repair_records() returns setof gateway.record_difference
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

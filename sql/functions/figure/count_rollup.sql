@@ -1,5 +1,5 @@
--- Computes from the records the rollup of an ancestor that includes these tenants. It uses no index scans, because the
--- records of a tenant lie on many pages.
+-- Computes from the records the rollup of an ancestor that includes these tenants. The function uses no index scans,
+-- because the records of a tenant are on many pages.
 create or replace function gateway.count_rollup(ancestor bigint, tenants bigint[]) returns setof gateway.figure_rollup
 language sql stable set enable_seqscan = off set enable_indexscan = off set work_mem = '256MB'
 begin atomic

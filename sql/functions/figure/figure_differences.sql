@@ -1,5 +1,5 @@
--- Returns the rows of gateway.figure_rollup that do not match the records, with the sums to add to each. It is exact
--- even while steps run, because one statement sees one state of the database.
+-- Returns the rows of gateway.figure_rollup that do not match the records, with the sums to add to each. The result is
+-- exact even while steps run, because one statement sees one state of the database.
 create or replace function gateway.figure_differences() returns setof gateway.figure_rollup
 language sql stable
 begin atomic

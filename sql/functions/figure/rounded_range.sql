@@ -1,6 +1,6 @@
--- Returns the range of whole months, quarters or years in UTC, or of all time, that is nearest to a range: the time
--- between the two starts, and between the two ends, is the shortest. The result is empty when this time is as long as
--- the range itself. Only time from `first` to `last` counts.
+-- Returns the range of whole months, quarters or years in UTC, or of all time, that is nearest to a given range. The
+-- nearest range has the smallest sum of two times: between both starts, and between both ends. Only time from `first`
+-- to `last` is counted. The result is empty when the sum is not shorter than the given range.
 create or replace function gateway.rounded_range(unit text, starts_at timestamptz, ends_at timestamptz, first timestamptz, last timestamptz,
                                                  out lower timestamptz, out upper timestamptz)
 language sql stable parallel safe

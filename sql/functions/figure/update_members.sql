@@ -1,4 +1,4 @@
--- Updates gateway.figure_member and the rollups to the tree of tenants and the large tenants.
+-- Updates gateway.figure_member and the rollups, so that they match the tree of tenants and the large tenants.
 --
 -- tree: the result of gateway.tree_members; null when the tree has not changed.
 create or replace function gateway.update_members(tree gateway.figure_member[]) returns void

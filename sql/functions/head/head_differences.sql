@@ -1,5 +1,5 @@
--- Returns the lists whose heads are missing, earlier than their last change, or later than the last step (I12). It is
--- exact even while steps run, because one statement sees one state of the database.
+-- Returns the lists whose heads are missing, earlier than their last change, or later than the last step (I12). The
+-- result is exact even while steps run, because one statement sees one state of the database.
 create or replace function gateway.head_differences() returns setof gateway.list_head
 language sql stable
 begin atomic

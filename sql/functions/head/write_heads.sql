@@ -1,4 +1,4 @@
--- Writes heads of lists. Only steps (once each) and repairs call it, under the lock of steps (I12).
+-- Writes heads of lists. Only steps (each step once) and repairs call this function, under the lock of steps (I12).
 create or replace function gateway.write_heads(heads gateway.list_head[]) returns void
 language sql
 begin atomic

@@ -1,6 +1,7 @@
 -- Returns the id of a key whose column is no integer, or null when the key has no id.
 --
--- assigns: true to give an id to a key without an id. With null, the key gets no id, and a number stands for it.
+-- assigns: true to give an id to a key without an id. With null, a key without an id gets no id, and the function
+-- returns 9007199254740991.
 create or replace function gateway.id_of(of_kind text, of_key text, assigns boolean) returns bigint
 language plpgsql
 as $$

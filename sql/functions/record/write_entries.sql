@@ -1,4 +1,5 @@
--- Writes the entries of the given vouchers by their present records (I11). Only steps call it, under their lock (I1).
+-- Writes the entries of the given vouchers by their present records (I11). Only steps call this function, under their
+-- lock (I1).
 create or replace function gateway.write_entries(ids bigint[]) returns void
 language sql
 begin atomic

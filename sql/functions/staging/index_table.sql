@@ -1,4 +1,4 @@
--- Creates an index of a staged table, if none begins with its columns.
+-- Creates an index of a staged table, if no index of the table begins with the same columns.
 create or replace function gateway.index_table(staged regclass, columns text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

@@ -1,4 +1,4 @@
--- Creates the table of a table of the platform.
+-- Creates the staged table for a table of the platform.
 --
 -- definition: platform_oid, schema, name, columns, marks, and key: the columns of its primary key or replica identity.
 -- ignored: true for a table whose changes are only received, and not used. A table that differs from the definition is

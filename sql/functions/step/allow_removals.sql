@@ -1,4 +1,4 @@
--- Continues a scan that gateway.take_scanned has stopped.
+-- Lets a scan continue that gateway.take_scanned has stopped.
 create or replace procedure gateway.allow_removals(stopped_record gateway.record_type)
 language sql
 begin atomic

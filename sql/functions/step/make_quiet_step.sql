@@ -1,6 +1,6 @@
 -- If there are no changes, makes a step that only moves the last stamp, at most twice a second. Returns true when there
--- are no changes. It needs only one message: in READ COMMITTED, the insert takes its snapshot after the lock (I1), and
--- the message arrived before this snapshot (I4).
+-- are no changes. The step needs only one message to the server: in READ COMMITTED, the insert takes its snapshot after
+-- the lock (I1), and the message arrived before this snapshot (I4).
 create or replace function gateway.make_quiet_step() returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$

@@ -1,4 +1,4 @@
--- Makes one step. Its transaction may run only `lock table gateway.step_lock` before it.
+-- Makes one step. In its transaction, only `lock table gateway.step_lock` may run before this function.
 --
 -- at_most: the maximum number of keys from notes, waiting keys and a scan together.
 -- more: true when another step can begin immediately; null when there was no key to evaluate.

@@ -1,6 +1,6 @@
--- Returns the next keys of the scans, and moves the scans after them. Instead stops a scan that would remove too many
--- records (gateway.most_removals), because the mapping or the source may be wrong, unless a source was truncated or an
--- operator allows the removals. Records whose keys were noted one by one do not count, except tenants.
+-- Returns the next keys of the scans, and lets the scans continue after these keys. Stops a scan instead if it would
+-- remove too many records (gateway.most_removals), because the mapping or the source may be wrong, unless a source was
+-- truncated or an operator allows the removals. Records whose keys were noted one by one do not count, except tenants.
 create or replace function gateway.take_scanned(at_most integer) returns setof gateway.record_key
 language plpgsql
 as $$

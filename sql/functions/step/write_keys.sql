@@ -1,6 +1,6 @@
 -- Calls gateway.write_<type> for keys. When the evaluation of one key fails, rejects the key. When the mapping does not
--- fit the tables, records that. When a table is locked, the keys wait. When too many tenants leave, a scan decides
--- whether they may.
+-- fit the tables, records that. When a table is locked, the keys wait. When too many tenants would be removed, a scan
+-- checks whether their removal is allowed.
 --
 -- outcome: null, or the reason why no key was evaluated: `locked`, or `too many`.
 create or replace function gateway.write_keys(

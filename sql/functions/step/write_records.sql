@@ -1,6 +1,6 @@
 -- Evaluates keys of all types, and the values that depend on them. Returns the last stamp.
 --
--- Evaluates a slice of the keys of each type after the other until the instant `until`. The remaining keys wait.
+-- Evaluates one type after the other, in slices of keys, until the instant `until`. The remaining keys wait.
 --
 -- fresh: the number of leading keys that did not wait before; such keys are noted again if they remain.
 -- counts: true to change figures and heads of lists.

@@ -1,6 +1,6 @@
--- Compares the server with the recorded one, and requires a full pass when they differ. A promotion, or a recovery to a
--- point in time, begins a new timeline. A database that was copied, or restored from a dump, has a new oid. Each new
--- connection of the service calls it before its first statement. The first call only records the server.
+-- Compares the server with the recorded server, and requires a full pass when they differ. A promotion, or a recovery
+-- to a point in time, begins a new timeline. A database that was copied, or restored from a dump, has a new oid. Each
+-- new connection of the service calls this function before its first statement. The first call only records the server.
 create or replace function gateway.detect_server_change() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

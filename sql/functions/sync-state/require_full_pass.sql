@@ -1,4 +1,5 @@
--- Requires a full pass of all clients. An operator calls it after an event that no check can detect. Returns the epoch.
+-- Requires a full pass of all clients. An operator calls this function after an event that no check can detect. Returns
+-- the epoch.
 create or replace function gateway.require_full_pass(out epoch bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
