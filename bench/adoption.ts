@@ -10,7 +10,7 @@ import { removeStaging } from '../src/staging/remove.ts'
 import { stagePlatform } from '../src/staging/stage.ts'
 import { atEnd } from './harness/at-end.ts'
 import { startPackagedServer } from './harness/database-server.ts'
-import { type Goal, type Judged, judge, median, ratios } from './harness/goals.ts'
+import { checkGoals, type FigureWithGoal, type Goal, median, ratios } from './harness/goals.ts'
 import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { rotated } from './harness/rounds.ts'
 import { type Copy, fillQuery, openCopy, writers } from './writers/databases.ts'
@@ -26,7 +26,7 @@ const tables = readFileSync('sql/plain-tables.sql', 'utf8')
  * subscription into tables with capture.
  */
 const contenders = ['plain', 'staged', 'captured'] as const
-const chosen = workloads.filter(({ name }) => /^(insert|update|delete) of one row$/.test(name))
+const chosenWorkloads = workloads.filter(({ name }) => /^(insert|update|delete) of one row$/.test(name))
 
 const row = `insert into purchased_voucher (tenant_id, reference, current_balance) `
 const oneRow = `${row} values (1, gen_random_uuid(), 50)`
@@ -60,7 +60,7 @@ async function subscribe(name: string) {
   return { owner, remove: atEnd(() => removeStaging(owner, platformUrl)) }
 }
 
-const measured = chosen.map(workload => ({ workload, values: contenders.map((): number[] => []) }))
+const measuredWorkloads = chosenWorkloads.map(workload => ({ workload, values: contenders.map((): number[] => []) }))
 const times = applied.map(each => ({ ...each, values: contenders.map((): number[] => []) }))
 for (let round = 0; round < options.rounds; round++) {
   const copies: Copy[] = []
@@ -72,7 +72,7 @@ for (let round = 0; round < options.rounds; round++) {
     copies.push(copy)
     if (name !== 'plain') targets.push(await subscribe(name))
   }
-  for (const { workload, values } of measured) {
+  for (const { workload, values } of measuredWorkloads) {
     for (const [index, [first = 0]] of (await measureInTurns(workload, copies, round)).entries())
       values[index]!.push(first)
   }
@@ -90,15 +90,17 @@ for (let round = 0; round < options.rounds; round++) {
   for (const { close } of copies) await close()
   logProgress(`round ${round + 1} of ${options.rounds}`)
 }
-const judged: Judged[] = [
-  ...measured.flatMap(({ workload: { name }, values: [plain = [], staged = [], captured = []] }): Judged[] => {
-    const base = `${median(plain).toFixed(0)} µs`
-    return [
-      [`${name}, with a subscription`, '≤ 1.1', ratios(staged, plain), base],
-      [`${name}, also with capture`, '≤ 1.1', ratios(captured, plain), base],
-    ]
-  }),
-  ...times.map(({ name, goal, values: [, staged = [], captured = []] }): Judged => {
+const figuresWithGoals: FigureWithGoal[] = [
+  ...measuredWorkloads.flatMap(
+    ({ workload: { name }, values: [plain = [], staged = [], captured = []] }): FigureWithGoal[] => {
+      const base = `${median(plain).toFixed(0)} µs`
+      return [
+        [`${name}, with a subscription`, '≤ 1.1', ratios(staged, plain), base],
+        [`${name}, also with capture`, '≤ 1.1', ratios(captured, plain), base],
+      ]
+    },
+  ),
+  ...times.map(({ name, goal, values: [, staged = [], captured = []] }): FigureWithGoal => {
     return [name, goal, ratios(captured, staged), `${median(staged).toFixed(0)} ms`]
   }),
 ]
@@ -107,5 +109,5 @@ const text = `${describeRun(platform.version)} ${options.rounds} rounds in turns
 The writers of the platform, ${writers} at once: the processor time of a transaction, as a ratio to a database without a
 subscription. The applier, until a change is there: as a ratio to a subscription into tables without triggers.
 
-${judge(judged)}`
+${checkGoals(figuresWithGoals)}`
 publish('Adoption', text)

@@ -5,7 +5,7 @@
 import { vouchers } from '../src/domain/record/voucher.ts'
 import { exportPath } from '../src/http/paths.ts'
 import { postgresCpu, processCpu, residentMemory } from './harness/cpu-time.ts'
-import { judge, median, table } from './harness/goals.ts'
+import { checkGoals, median, table } from './harness/goals.ts'
 import { Load, type Outcome } from './harness/load.ts'
 import { type HttpRequest, restTransport } from './harness/operations.ts'
 import { type Running, startProcess, startService } from './harness/processes.ts'
@@ -155,7 +155,7 @@ ${table(
   pages.map(({ connections, p50, p99, perSecond }) => [String(connections), p50.text, p99.text, perSecond.text]),
 )}
 
-${judge([
+${checkGoals([
   ['vouchers a second of a core of Node, to the lesser of 100,000 and 60 % of COPY', '≥ 1', rates],
   ['memory above that at rest', '≤ 64 MiB', [Math.max(...whole!.map(each => each.memory))]],
   ['pages during an export, 99th percentile, times', '≤ 2', [Math.max(...pages.map(({ p99 }) => p99.ratio))]],

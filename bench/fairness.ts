@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exportPath } from '../src/http/paths.ts'
-import { type Judged, judge, quantile } from './harness/goals.ts'
+import { checkGoals, type FigureWithGoal, quantile } from './harness/goals.ts'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, post, restTransport } from './harness/operations.ts'
 import { createToken, startService } from './harness/processes.ts'
@@ -141,7 +141,7 @@ const [loading, one, other] = await Promise.all([tokenOf(), tokenOf(), tokenOf()
 const probes = probesOf(one, other, voucher?.reference ?? '')
 const service = await startService(database, { settings: { EXPORTS_PER_HOUR: '1000000' } })
 await sendProbes(service.origin, probes, seconds / 2)
-const judged: Judged[] = []
+const figuresWithGoals: FigureWithGoal[] = []
 const refused: string[] = []
 const answered: string[] = []
 const limitedTokenOf = () => tokenOf('--rate-limit', '120')
@@ -162,7 +162,7 @@ for (const [name, request] of Object.entries(loads)) {
     if (after.refused > 0) refused.push(`${after.refused} of ${after.count} ${probe.name} during ${name}`)
     const change = (key: 'p50' | 'p95') => `${before[key].toFixed(1)} → ${after[key].toFixed(1)} ms`
     const times = `p50 ${change('p50')}, p95 ${change('p95')}`
-    judged.push([`${probe.name} during ${name}: p95, times`, '≤ 3', [after.p95 / before.p95], times])
+    figuresWithGoals.push([`${probe.name} during ${name}: p95, times`, '≤ 3', [after.p95 / before.p95], times])
   })
 }
 const text = `${describeRun(database.version)} ${database.size.vouchers.toLocaleString('en')} vouchers in a group of 1,000 tenants.
@@ -173,5 +173,5 @@ ${answered.join('\n')}
 
 The requests of other tokens, without the load → during it:
 
-${judge([...judged, [`refused: ${refused.join(', ') || 'none'}`, '≤ 0', [refused.length]]])}`
+${checkGoals([...figuresWithGoals, [`refused: ${refused.join(', ') || 'none'}`, '≤ 0', [refused.length]]])}`
 publish('Fairness', text)

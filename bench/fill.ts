@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
-import { judge, table } from './harness/goals.ts'
+import { checkGoals, table } from './harness/goals.ts'
 import { startService } from './harness/processes.ts'
 import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { seed } from './harness/seed.ts'
@@ -54,7 +54,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   return `${describeRun(server.version)} ${number(size.vouchers)} vouchers, ${number(size.customers)} customers, \
 ${number(size.products)} products, ${number(size.tenants)} tenants, durable commits. During ${changesPerSecond} changes a second (${number(written)} in all).
 
-${judge([
+${checkGoals([
   ['a million vouchers', '≤ 60 s', [(ends.get('figures') ?? Number.NaN) / scale]],
   ['the indexes of a million vouchers', '≤ 376 MB', [(sizes?.indexes ?? Number.NaN) / scale]],
 ])}

@@ -9,7 +9,7 @@ import type { Pool } from '../src/db/sql.ts'
 import { readChanges } from '../src/domain/record/list-changes.ts'
 import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
-import { type Judged, judge, quantile } from './harness/goals.ts'
+import { checkGoals, type FigureWithGoal, quantile } from './harness/goals.ts'
 import { restTransport } from './harness/operations.ts'
 import { createToken, startService } from './harness/processes.ts'
 import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
@@ -49,7 +49,7 @@ let marks = 0
  * Changes vouchers of one tenant, one after the other.
  * @returns the time until v1 lists each change, in milliseconds
  */
-async function observe(sql: Pool, origin: string, secret: string, tenant: number, isOver: () => boolean) {
+async function measureListingTimes(sql: Pool, origin: string, secret: string, tenant: number, isOver: () => boolean) {
   const ids = await sql<{ id: number }[]>`select id from purchased_voucher where tenant_id = ${tenant} order by id`
   const lags: number[] = []
   let { server_time: since } = await readList(origin, secret, tenant, new Date().toISOString())
@@ -80,7 +80,7 @@ let balance = 1000
  *
  * @returns the seconds from the commit until all changes are in the records, and PostgreSQL's processor time
  */
-async function changeMany(owner: Pool, postgres: CpuClock) {
+async function changeBalances(owner: Pool, postgres: CpuClock) {
   balance++
   await owner`
     update purchased_voucher set current_balance = ${balance} where id in (
@@ -108,7 +108,7 @@ async function changeMany(owner: Pool, postgres: CpuClock) {
  *
  * @returns PostgreSQL's processor time, in milliseconds
  */
-async function findNoChanges(sql: Pool): Promise<number> {
+async function measureUnchangedRead(sql: Pool): Promise<number> {
   const [backend] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
   const clock = processCpu(backend?.pid ?? 0)
   const tenants = Array.from({ length: 500 }, (_, n) => ({ tenantId: 1 + n, withDescendants: false }))
@@ -132,7 +132,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   const postgres = await postgresCpu(owner)
   const pools = observed.map(() => server.open('lag'))
   const observeAll = async (isOver: () => boolean) => {
-    const each = observed.map((tenant, n) => observe(pools[n]!, service.origin, secret, tenant, isOver))
+    const each = observed.map((tenant, n) => measureListingTimes(pools[n]!, service.origin, secret, tenant, isOver))
     return (await Promise.all(each)).flat()
   }
   const after = (time: number) => {
@@ -148,7 +148,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   for (let round = 0; round < rounds; round++) {
     let isDone = false
     const observing = observeAll(() => isDone)
-    const { seconds } = await changeMany(owner, postgres)
+    const { seconds } = await changeBalances(owner, postgres)
     isDone = true
     duringBulk.push({ seconds, lags: await observing })
   }
@@ -158,7 +158,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   const bulkTimes: number[] = []
   for (let round = 0; round < rounds; round++) {
     await sleep(2_000)
-    bulkTimes.push((await changeMany(owner, postgres)).processor)
+    bulkTimes.push((await changeBalances(owner, postgres)).processor)
   }
   logProgress('measured many changes without the writer')
 
@@ -176,12 +176,12 @@ async function measure(server: DatabaseServer): Promise<string> {
     ages.push(Date.now() - Date.parse(server_time))
   }
   await service.stop()
-  const noChanges = await findNoChanges(owner)
+  const noChanges = await measureUnchangedRead(owner)
 
   const many = `${bulk.toLocaleString('en')} changed balances`
   const listed = duringBulk.map(each => each.seconds)
   const others = duringBulk.map(({ lags }) => quantile(lags, 0.99))
-  const judged: Judged[] = [
+  const figuresWithGoals: FigureWithGoal[] = [
     ['a change while the writer runs, 99th percentile', '≤ 200 ms', [quantile(steady, 0.99)]],
     [`${many} until listed`, '≤ 8 s', listed],
     [`another tenant's change during ${many}, 99th percentile`, '≤ 500 ms', others],
@@ -192,7 +192,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   ]
   return `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers, ${size.tenants.toLocaleString('en')} tenants. Durable commits.
 
-${judge(judged)}
+${checkGoals(figuresWithGoals)}
 
 During ${changesPerSecond} changes a second, v1 listed half of ${steady.length} changes ${quantile(steady, 0.5).toFixed(0)} ms after their commit. \
 Idle, the service took ${shares[0]?.toFixed(2)} % of a core and PostgreSQL ${shares[1]?.toFixed(2)} %.`

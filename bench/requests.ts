@@ -4,7 +4,7 @@
  */
 import { type Contender, prepareRequests } from './harness/contenders.ts'
 import { postgresCpu } from './harness/cpu-time.ts'
-import { type Goal, type Judged, judge, ratios } from './harness/goals.ts'
+import { checkGoals, type FigureWithGoal, type Goal, ratios } from './harness/goals.ts'
 import { connections, Load } from './harness/load.ts'
 import { graphqlTransport, restTransport } from './harness/operations.ts'
 import { compileHandWritten } from './harness/packages.ts'
@@ -79,7 +79,7 @@ const valuesOfSide = (side: string, measure: keyof typeof measures) => {
   const [call = '', name = ''] = side.split(': ')
   return valuesOf(results, call, name, measure)
 }
-const judged = targets.flatMap(([side, base, measure, goal]): Judged[] => {
+const figuresWithGoals = targets.flatMap(([side, base, measure, goal]): FigureWithGoal[] => {
   const [values, bases] = [valuesOfSide(side, measure), valuesOfSide(base, measure)]
   const wasMeasured = values.length > 0 && bases.length > 0
   return wasMeasured ? [[`${side} / ${base}, ${measures[measure]}`, goal, ratios(values, bases)]] : []
@@ -98,5 +98,5 @@ less is better.
 
 ${describeCosts(results, name => (name === 'rest again' ? 'rest' : 'hand-written'))}
 
-${judge(judged)}`
+${checkGoals(figuresWithGoals)}`
 publish('Requests', text)

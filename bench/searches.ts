@@ -5,7 +5,7 @@
  * that the database needs. R31 allows 5 s for 120 operations, and R28 allows 16 ms for a quota unit of figures.
  */
 import { postgresCpu } from './harness/cpu-time.ts'
-import { judge, table } from './harness/goals.ts'
+import { checkGoals, table } from './harness/goals.ts'
 import { post } from './harness/operations.ts'
 import { startService } from './harness/processes.ts'
 import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
@@ -105,7 +105,7 @@ ${table(
     .map(({ names, operations, ms, ofOne }) => [...names, String(operations), ms.toFixed(1), ofOne.toFixed(1)]),
 )}
 
-${judge(
+${checkGoals(
   mostExpensive.map(({ kind, names, ofOne }) => [
     `the most expensive ${kind}: ${names.join(' ')}`,
     goals[kind],

@@ -7,7 +7,7 @@ import { connect } from '../src/db/connection/connect.ts'
 import { createFaultServer } from '../test/faults/support/server.ts'
 import { atEnd } from './harness/at-end.ts'
 import { postgresCpu } from './harness/cpu-time.ts'
-import { type Judged, judge, ratios } from './harness/goals.ts'
+import { checkGoals, type FigureWithGoal, ratios } from './harness/goals.ts'
 import { Load } from './harness/load.ts'
 import { post, restTransport } from './harness/operations.ts'
 import { root } from './harness/packages.ts'
@@ -59,14 +59,16 @@ const requests: Requests = new Map([['mixed', new Map(subjects.map(subject => [s
 const results = await measureRounds(requests, new Load(), { rounds, seconds: 3, warmUp: 1_500 })
 
 const primaryTime = (name: string) => valuesOf(results, 'mixed', name, 'postgres')
-const judged = subjects
+const figuresWithGoals = subjects
   .slice(1)
-  .map(({ name }): Judged => [`${name}: primary`, '≤ 0.25', ratios(primaryTime(name), primaryTime('0 standbys'))])
+  .map(
+    ({ name }): FigureWithGoal => [`${name}: primary`, '≤ 0.25', ratios(primaryTime(name), primaryTime('0 standbys'))],
+  )
 const text = `${describeRun(row?.version ?? '')} Lists, records and searches over REST and
 GraphQL, ${size.vouchers.toLocaleString('en')} vouchers, 16 connections. Postgres is the primary, whose time has the idle steps of all
 three services. All servers share the machine.
 
 ${describeCosts(results, () => '0 standbys')}
 
-${judge(judged)}`
+${checkGoals(figuresWithGoals)}`
 publish('Standbys', text)

@@ -14,7 +14,7 @@ import { createToken } from '../src/domain/token/lifecycle.ts'
 import { permissionNames } from '../src/domain/token/permission.ts'
 import { postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
-import { judge, quantile } from './harness/goals.ts'
+import { checkGoals, quantile } from './harness/goals.ts'
 import { root } from './harness/packages.ts'
 import { startService } from './harness/processes.ts'
 import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
@@ -122,7 +122,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   return `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers, ${size.tenants.toLocaleString('en')} tenants, \
 ${endpoints} endpoints. Durable commits.
 
-${judge([
+${checkGoals([
   ['commit to webhook, median', '≤ 300 ms', [quantile(all, 0.5)]],
   ['commit to webhook, 99th percentile', '≤ 1000 ms', [quantile(all, 0.99)]],
   ['events of a list in ten seconds at most, during the bulk too', '≤ 10', [most]],

@@ -3,7 +3,7 @@
  * with capture, on the embedded server, and on the packaged server if it is installed.
  */
 import { type DatabaseServer, measureOnServers } from './harness/database-server.ts'
-import { type Judged, judge, median, ratios } from './harness/goals.ts'
+import { checkGoals, type FigureWithGoal, median, ratios } from './harness/goals.ts'
 import { describeRun, logProgress, publish, readOptions } from './harness/report.ts'
 import { contenders, copyDatabase, createDatabase, writers } from './writers/databases.ts'
 import { measureInTurns, workloads } from './writers/workloads.ts'
@@ -28,14 +28,14 @@ async function measure(server: DatabaseServer): Promise<string> {
     for (const { close } of copies) await close()
     logProgress(`PostgreSQL ${server.version}: round ${round + 1} of ${options.rounds}`)
   }
-  const judged = measured.flatMap(({ workload: { name, figures }, values }) =>
-    Object.entries(figures).map(([figure, { unit, goal, isValue }], place): Judged => {
+  const figuresWithGoals = measured.flatMap(({ workload: { name, figures }, values }) =>
+    Object.entries(figures).map(([figure, { unit, goal, isValue }], place): FigureWithGoal => {
       const [plain = [], captured = []] = values.map(rounds => rounds.map(each => each[place]!))
       const base = `${median(plain).toFixed(0)} ${unit}`
       return [`${name}: ${figure}`, goal, isValue ? captured : ratios(captured, plain), base]
     }),
   )
-  return `${describeRun(server.version)}\n\n${judge(judged)}`
+  return `${describeRun(server.version)}\n\n${checkGoals(figuresWithGoals)}`
 }
 
 // In PostgreSQL 15, a worker of a subscription starts 5 s after the last start of a worker of any subscription.

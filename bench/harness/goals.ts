@@ -32,7 +32,7 @@ export type Goal = `${'≤' | '≥'} ${number}` | `${'≤' | '≥'} ${number} ${
  * A figure with a goal. It has one value per round; a ratio compares two values of the same round. `base` is the text
  * for the base of the ratios in the table.
  */
-export type Judged = [name: string, goal: Goal, values: readonly number[], base?: string]
+export type FigureWithGoal = [name: string, goal: Goal, values: readonly number[], base?: string]
 
 /**
  * The limit of a figure is its goal multiplied by this number, because a busy machine misses a goal that an idle
@@ -46,7 +46,7 @@ const allowance = 1.25
  *
  * @returns a table of all figures, and a sentence that names the figures beyond their limits
  */
-export function judge(figures: readonly Judged[]): string {
+export function checkGoals(figures: readonly FigureWithGoal[]): string {
   const missed: string[] = []
   const rows = figures.map(([name, goal, values, base = '']) => {
     const [sign, number] = goal.split(' ')
