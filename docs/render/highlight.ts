@@ -26,5 +26,5 @@ export function highlight(text: string, language: string): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Returns the text with the characters escaped that have a meaning in HTML. */
+/** Returns the text, in which the characters that have a meaning in HTML are escaped. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, character => entities[character] ?? '')

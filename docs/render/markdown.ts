@@ -13,7 +13,7 @@ markdown.renderer.rules.fence = (tokens, index) => {
   return info.trim() === 'samples' ? renderSamples(content.trim()) : renderCode(content, info.trim())
 }
 
-// Headings below the first have ids: the second one of the same text ends in `-2`.
+// Headings below the first have ids. The id of a second heading with the same text ends in `-2`.
 markdown.core.ruler.push('heading_ids', ({ tokens }) => {
   const counts = new Map<string, number>()
   tokens.forEach((token, index) => {
@@ -32,7 +32,7 @@ markdown.renderer.rules.heading_close = (tokens, index) => {
   return ` <a class="anchor" href="#${tokens[index - 2]!.attrGet('id')}" aria-label="${label}">#</a></${tag}>\n`
 }
 
-// A wide table scrolls by itself, so that the page does not.
+// A wide table scrolls separately, so that the page does not scroll sideways.
 markdown.renderer.rules.table_open = () => '<div class="scroll"><table>\n'
 markdown.renderer.rules.table_close = () => '</table></div>\n'
 
@@ -48,7 +48,7 @@ const toId = (text: string): string =>
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 
-/** The guides that are in no file of `docs/guides`. */
+/** The guides without a file in `docs/guides`, each with the function that returns its Markdown. */
 const generatedGuides: Record<string, () => string> = {
   fields: describeFields,
   'graphql-types': describeTypes,
@@ -64,7 +64,7 @@ export const readGuide = ({ slug }: Guide): string =>
     .replaceAll(/\]\(docs\/guides\/([\w-]+)\.md/g, '](/docs/$1')
     .replaceAll(/\[([^\]]*)\]\((?!https?:|\/|#)[^)]*\)/g, '$1')
 
-/** Renders Markdown as HTML. The samples that a block of the language `samples` names take its place. */
+/** Renders Markdown as HTML. Each block of the language `samples` is replaced by the samples that it names. */
 export function renderGuide(text: string): RenderedGuide {
   const tokens = markdown.parse(text, {})
   const headings = tokens.flatMap((token, index) =>

@@ -1,4 +1,5 @@
-// The samples of the guides: `docs/samples/<guide>/<name>.<extension>`, each in four languages. A test runs all of them.
+// The samples of the guides: `docs/samples/<guide>/<name>.<extension>`, each in four languages. A test runs all
+// samples.
 
 import { readFileSync } from 'node:fs'
 import { escapeHtml, highlight } from './highlight.ts'
@@ -6,7 +7,7 @@ import { escapeHtml, highlight } from './highlight.ts'
 /** The languages of the samples, in the order in which they are shown. */
 export const sampleLanguages = [
   { extension: 'sh', label: 'curl', language: 'bash' },
-  // A `.mts` file is a module for any `type` in the package.json of the reader.
+  // A `.mts` file is a module, whatever `type` the reader's package.json has.
   { extension: 'mts', label: 'TypeScript', language: 'typescript' },
   { extension: 'py', label: 'Python', language: 'python' },
   { extension: 'php', label: 'PHP', language: 'php' },

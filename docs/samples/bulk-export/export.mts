@@ -6,7 +6,7 @@ const client = new VoucherGateway({
   token: process.env.VOUCHER_GATEWAY_TOKEN ?? '',
 })
 
-// The client goes on from the last cursor when the connection breaks, and checks the last line.
+// When the connection breaks, the client continues from the last cursor. It also checks the last line.
 const vouchers = client.exportPurchasedVouchers(1)
 writeFileSync('vouchers.ndjson', '')
 for await (const { records } of vouchers.pages()) {

@@ -26,7 +26,7 @@ while (!$isWhole) {
     if ($status !== 200) {
         throw new RuntimeException(stream_get_contents($stream));
     }
-    // A line that is not whole ends the loop. The next request goes on behind the last cursor.
+    // An incomplete line ends the loop. The next request continues after the last cursor.
     while (($text = fgets($stream)) !== false && ($line = json_decode($text, true)) !== null) {
         if (isset($line['id'])) {
             fwrite($copy, $text);

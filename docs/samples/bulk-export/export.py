@@ -38,6 +38,6 @@ with open("vouchers.ndjson", "wb") as copy:
             seconds = re.fullmatch(r"\d{1,4}", error.headers.get("Retry-After", ""))
             time.sleep(max(1, int(seconds[0]) if seconds else 1))
         except (URLError, ConnectionError, IncompleteRead, json.JSONDecodeError):
-            # There was no connection, or it broke. The next request goes on behind the last cursor.
+            # There was no connection, or it broke. The next request continues after the last cursor.
             time.sleep(1)
 print("next bound", bound)

@@ -1,4 +1,4 @@
-# --include shows the status and the headers, X-Request-Id among them.
+# --include shows the status and the headers, with X-Request-Id.
 curl --silent --show-error --include \
   --header "Authorization: Bearer $VOUCHER_GATEWAY_TOKEN" \
   --header 'Accept: application/json' \

@@ -12,7 +12,7 @@ import {
 const { VOUCHER_GATEWAY_URL = '', VOUCHER_GATEWAY_TOKEN = '', WEBHOOK_SECRET = '', PORT = '8091' } = process.env
 const client = new VoucherGateway({ url: VOUCHER_GATEWAY_URL, token: VOUCHER_GATEWAY_TOKEN })
 
-/** By the address of a list: its bound, and its last event. */
+/** The bound and the last event of each list, by the address of the list. */
 const positions: Record<string, { bound: string; event: ListChangedEvent }> = existsSync('positions.json')
   ? JSON.parse(readFileSync('positions.json', 'utf8'))
   : {}
@@ -32,12 +32,13 @@ async function read(event: ListChangedEvent, updatedSince?: string) {
 async function take(event: ListChangedEvent) {
   const bound = positions[addressOf(event)]?.bound
   if (event.updated_since === null) return read(event)
-  // A repeated event, or one whose changes were read with the event before.
+  // A repeated event, or an event whose changes were already read.
   if (bound !== undefined && bound >= event.server_time) return
   await read(event, bound)
 }
 
-// One list after the other. A step that fails is done again. First what an event said before this process ended.
+// Reads one list after the other, and repeats a step that fails. First reads the lists that an earlier process left
+// unread.
 let work = Promise.resolve()
 function start(step: () => Promise<void>) {
   work = work.then(step).catch(error => {

@@ -2,7 +2,7 @@
 // The receiver stores events:   php -S 127.0.0.1:8091 receive.php
 // The worker reads their lists: php receive.php
 
-// The events that wait, a file each, and the bounds of lists, by their addresses.
+// The waiting events, one file per event, and the bounds of lists, by the address of the list.
 [$folder, $file] = [getcwd() . '/events', getcwd() . '/positions.json'];
 is_dir($folder) || @mkdir($folder);
 
@@ -60,7 +60,7 @@ for (; ; usleep(200_000)) {
         $positions = file_exists($file) ? json_decode(file_get_contents($file), true) : [];
         $address = explode('?', $event['url'])[0];
         $bound = $event['updated_since'] === null ? null : $positions[$address] ?? null;
-        // Otherwise the changes were read with an event before.
+        // Otherwise the changes were already read.
         if ($bound === null || $bound < $event['server_time']) {
             try {
                 file_put_contents("$file.new", json_encode([$address => read($address, $bound)] + $positions));

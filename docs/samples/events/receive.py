@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 SECRETS = [base64.b64decode(secret.removeprefix("whsec_")) for secret in os.environ["WEBHOOK_SECRET"].split()]
 HEADERS = {"Authorization": "Bearer " + os.environ["VOUCHER_GATEWAY_TOKEN"], "Accept": "application/json"}
 FILE = Path("positions.json")
-# The bounds of lists, by their addresses.
+# The bounds of lists, by the address of the list.
 positions = json.loads(FILE.read_text()) if FILE.exists() else {}
 events = queue.Queue()
 
@@ -53,7 +53,7 @@ def work():
         try:
             if event["updated_since"] is None:
                 read(address, None)
-            # Otherwise the event is repeated, or its changes were read with the event before.
+            # Otherwise the event is repeated, or its changes were already read.
             elif bound is None or bound < event["server_time"]:
                 read(address, bound)
         except Exception:
@@ -73,7 +73,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-# First what an event said before this process ended.
+# First reads the lists that an earlier process left unread.
 for address, bound in positions.items():
     events.put({"url": address, "updated_since": bound, "server_time": "9999"})
 threading.Thread(target=work, daemon=True).start()

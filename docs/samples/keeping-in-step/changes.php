@@ -1,5 +1,5 @@
 <?php
-/** While the service refuses, waits the seconds of Retry-After, and at least one. */
+/** While the service refuses requests, waits the seconds of Retry-After, and at least one second. */
 function get(array $query): array
 {
     $list = getenv('VOUCHER_GATEWAY_URL') . '/api/external/v1/tenants/1/sales/purchased-vouchers';

@@ -7,7 +7,7 @@ $query = 'query Removed($since: DateTime!, $after: String) {
   }
 }';
 
-/** While the service refuses, waits the seconds of Retry-After, and at least one. */
+/** While the service refuses requests, waits the seconds of Retry-After, and at least one second. */
 function ask(string $query, array $variables): array
 {
     $context = stream_context_create(['http' => [

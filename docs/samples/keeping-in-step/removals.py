@@ -20,7 +20,7 @@ HEADERS = {
 
 
 def ask(variables):
-    """While the service refuses, waits the seconds of Retry-After, and at least one."""
+    """While the service refuses requests, waits the seconds of Retry-After, and at least one second."""
     body = json.dumps({"query": QUERY, "variables": variables}).encode()
     request = Request(os.environ["VOUCHER_GATEWAY_URL"] + "/graphql", data=body, headers=HEADERS)
     while True:

@@ -7,7 +7,7 @@ query='query Removed($since: DateTime!, $after: String) {
 }'
 
 # Writes the answer to the file "answer".
-# While the service refuses, waits the seconds of Retry-After, and at least one.
+# While the service refuses requests, waits the seconds of Retry-After, and at least one second.
 ask() {
   while true; do
     status=$(curl --silent --show-error --data "$1" \

@@ -14,7 +14,7 @@ HEADERS = {
 
 
 def get(query):
-    """While the service refuses, waits the seconds of Retry-After, and at least one."""
+    """While the service refuses requests, waits the seconds of Retry-After, and at least one second."""
     request = Request(LIST + "?" + urlencode(query), headers=HEADERS)
     while True:
         try:

@@ -1,5 +1,5 @@
 # Writes the answer to the file "answer".
-# While the service refuses, waits the seconds of Retry-After, and at least one.
+# While the service refuses requests, waits the seconds of Retry-After, and at least one second.
 get() {
   while true; do
     status=$(curl --silent --show-error --get "$@" \

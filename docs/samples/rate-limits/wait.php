@@ -1,5 +1,5 @@
 <?php
-/** While the service refuses, waits the seconds of Retry-After, and at least one. */
+/** While the service refuses requests, waits the seconds of Retry-After, and at least one second. */
 function get(string $path): array
 {
     $context = stream_context_create(['http' => [

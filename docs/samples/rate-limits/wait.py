@@ -12,7 +12,7 @@ HEADERS = {
 
 
 def get(path):
-    """While the service refuses, waits the seconds of Retry-After, and at least one."""
+    """While the service refuses requests, waits the seconds of Retry-After, and at least one second."""
     request = Request(os.environ["VOUCHER_GATEWAY_URL"] + path, headers=HEADERS)
     while True:
         try:

@@ -5,9 +5,9 @@ import postgres from 'postgres'
 
 // ISSUER is the address of the gateway. A platform with several tills takes the tenant from the sign-in of the till.
 const { ISSUER = '', TENANT_ID = '', PORT = '8090' } = process.env
-// The key set allows caches five minutes (max-age), so a key that leaked is refused after that time.
+// The key set allows caches five minutes (max-age), so after five minutes a removed key is refused.
 const keys = createRemoteJWKSet(new URL('/.well-known/jwks.json', ISSUER), { cacheMaxAge: 300_000 })
-// Errors of the key set, which are no fault of the token.
+// Errors of the key set. They are not faults of the token.
 const unreadable = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']
 // Reads PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE, as psql does.
 const sql = postgres({ onnotice: () => {} })
@@ -41,7 +41,7 @@ async function checkToken(token: string) {
   return { jti: String(payload.jti), voucherId: String(payload.sub), ownerId: Number(payload.owner_id) }
 }
 
-/** Redeems an amount; null: all that is left. Everything is in one transaction, so a refusal leaves the token unused. */
+/** Redeems an amount. Null redeems the whole balance. A refusal rolls the transaction back: the token stays unused. */
 async function redeem(token: string, amount: string | null) {
   if (amount !== null && !/^(?!0*\.?0*$)\d{1,9}(\.\d{1,2})?$/.test(amount))
     throw new Refusal(422, 'The amount is not valid.')

@@ -27,7 +27,7 @@ $checkToken = function (string $token) use ($decode, $toPem, $toInteger): array 
     $invalid = new Refusal('The token is not valid. Resolve the voucher again.', 401);
     [$header, $payload, $signature] = explode('.', "$token..");
     ['alg' => $algorithm, 'kid' => $kid] = (json_decode($decode($header), true) ?: []) + ['alg' => '', 'kid' => ''];
-    // Keep the keys for the seconds of max-age, and read them again when a token names one that you do not have.
+    // Keep the keys for the seconds of max-age, and read them again when a token names a key that you do not have.
     $keys = json_decode(file_get_contents(getenv('ISSUER') . '/.well-known/jwks.json'), true)['keys'];
     $key = array_column($keys, null, 'kid')[$kid] ?? throw $invalid;
     $pair = $decode($signature);
@@ -52,7 +52,7 @@ $checkToken = function (string $token) use ($decode, $toPem, $toInteger): array 
     return $claims;
 };
 
-/** Redeems an amount; null: all that is left. Everything is in one transaction, so a refusal leaves the token unused. */
+/** Redeems an amount. Null redeems the whole balance. A refusal rolls the transaction back: the token stays unused. */
 $redeem = function (string $token, ?string $amount) use ($checkToken): array {
     if ($amount !== null && !preg_match('/^(?!0*\.?0*$)\d{1,9}(\.\d{1,2})?$/D', $amount)) {
         throw new Refusal('The amount is not valid.', 422);

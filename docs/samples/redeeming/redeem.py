@@ -27,7 +27,7 @@ def check_token(token):
     except jwt.ExpiredSignatureError:
         raise Refusal(401, "The resolution is too old. Resolve the voucher again.")
     except (jwt.InvalidTokenError, jwt.PyJWKClientError) as error:
-        # The key set cannot be read, which is no fault of the token.
+        # The key set cannot be read. This is not a fault of the token.
         if isinstance(error.__context__, OSError):
             raise
         raise Refusal(401, "The token is not valid. Resolve the voucher again.")

@@ -1,4 +1,4 @@
-# What the till does: it resolves the voucher at the gateway, and redeems a part of it at the platform.
+# This is the till: it resolves the voucher at the gateway, and redeems a part of it at the platform.
 resolution=$(curl --fail-with-body --silent --show-error \
   --header "Authorization: Bearer $VOUCHER_GATEWAY_TOKEN" \
   --header 'Accept: application/json' \
