@@ -7,11 +7,11 @@ import {
   countIntervals,
   dayIn,
   daysOf,
+  defaultInterval,
   intervals,
   isDay,
   isIntervalAllowed,
   presets,
-  defaultInterval,
 } from '../../packages/dashboard/src/period.ts'
 import { type Change, hrefOf, readAddress, resolveView, type View } from '../../packages/dashboard/src/view.ts'
 

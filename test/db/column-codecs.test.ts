@@ -55,7 +55,7 @@ const decoders: Record<ColumnKind, (value: string) => unknown> = {
 }
 
 const codecOf = (kind: ColumnKind) =>
-  rowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selectExpressions[kind], kind) })
+  createRowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selectExpressions[kind], kind) })
 
 const leafOf = (name: string): GraphQLLeafType => {
   const type = schema.getType(name.replaceAll(/\W/g, ''))
