@@ -156,7 +156,7 @@ const suites = [
 ]
 
 /** The files that take the longest, and the browser's, most of which take longer than the others of their group. */
-const longest = [
+const slowestFiles = [
   ...plans,
   ...samples,
   ...['add-resource', 'adopt', 'doctor', 'sync', 'metrics'].map(name => `test/cli/${name}.test.ts`),
@@ -172,8 +172,8 @@ const longest = [
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => {
-      const found = longest.findIndex(path => moduleId.includes(`/${path}`))
-      return found < 0 ? longest.length : found
+      const found = slowestFiles.findIndex(path => moduleId.includes(`/${path}`))
+      return found < 0 ? slowestFiles.length : found
     }
     return (await super.sort(files)).sort((a, b) => place(a) - place(b))
   }

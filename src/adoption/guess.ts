@@ -102,7 +102,7 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
    */
   function guessVoid(): Guess {
     const flag = findColumn(source, names.columnNames('void'), 'boolean')
-    const opposite = findColumn(source, names.activeNames, 'boolean')
+    const opposite = findColumn(source, names.activeColumnNames, 'boolean')
     const time = findColumn(source, names.columnNames('void_date'), 'timestamp with time zone')
     if (flag) return { value: at(flag) }
     if (opposite) return { value: `not ${at(opposite)}` }

@@ -76,10 +76,10 @@ export const tableNames = (record: string): string[] => namesOf(record, tableSyn
 export const columnNames = (column: string): string[] => namesOf(column, columnSynonyms)
 
 /** Columns that are true when a voucher is not void. */
-export const activeNames = ['active', 'is_active', 'enabled', 'is_enabled']
+export const activeColumnNames = ['active', 'is_active', 'enabled', 'is_enabled']
 
 /** Columns and enum values that mark a product that is on sale. */
-export const shownNames = [...activeNames, 'published', 'is_published', 'visible', 'is_visible']
+export const shownNames = [...activeColumnNames, 'published', 'is_published', 'visible', 'is_visible']
 export const shownWords = ['published', 'active']
 
 /** Columns that mark the products that are vouchers. */

@@ -6,7 +6,7 @@ import { findLockHolders } from '../db/migration/upgrade-check.ts'
 import { type Counts, readCounts, toBundle } from '../doctor/bundle.ts'
 import { type Facts, inspect } from '../doctor/inspect.ts'
 import { type Check, judge, toCheck } from '../doctor/judge.ts'
-import { furtherChecks, requestChecks } from '../doctor/quick.ts'
+import { furtherChecks, readinessChecks } from '../doctor/quick.ts'
 import { openIdCallbackPath } from '../http/paths.ts'
 import { readStepState } from '../projection/step-state.ts'
 import { describeReason, type Reason, ReasonError, reason } from '../reasons.ts'
@@ -60,7 +60,7 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
       }
       try {
         await requireMigrated(database)
-        for (const [name, find] of Object.entries({ ...requestChecks, ...furtherChecks }))
+        for (const [name, find] of Object.entries({ ...readinessChecks, ...furtherChecks }))
           checks.push(toCheck(name, await find(pool)))
         checks.push(toCheck('records', (await readStepState(pool)).reasons))
         const excess = embedded ? [] : await findExcessRights(owner, config.platformUrl !== undefined)

@@ -7,7 +7,7 @@ import { type StandbyState, standbyReasons } from '../db/standby/standby.ts'
 import { readStepState, type StepState } from '../projection/step-state.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { hideKey } from './hide-key.ts'
-import { furtherChecks, requestChecks } from './quick.ts'
+import { furtherChecks, readinessChecks } from './quick.ts'
 import { createReasonLog } from './reason-log.ts'
 
 const readyTimeoutMs = 1_000
@@ -137,7 +137,7 @@ export function createReadiness(
 async function runChecks(sql: Pool): Promise<Readiness> {
   const result = notReady()
   for (const name of checkNames) {
-    result.reasons = await requestChecks[name](sql).catch(async error => {
+    result.reasons = await readinessChecks[name](sql).catch(async error => {
       // The check does not fail for a missing right, because other statements may be allowed. The missing right has its
       // own reason.
       if (codeOf(error) === missingRight && (await furtherChecks.rights(sql)).length > 0) return []

@@ -60,7 +60,7 @@ async function findClockDifference(sql: Sql): Promise<Reason[]> {
  * The checks that must succeed before the service can answer requests, by name. A check runs only when all earlier
  * checks find no reason.
  */
-export const requestChecks = { database: findUnwritable, migrations: findUnmigrated, fill: findUnfilled }
+export const readinessChecks = { database: findUnwritable, migrations: findUnmigrated, fill: findUnfilled }
 
 /** The checks on which updates of records, and some requests, depend. */
 export const furtherChecks = { capture: findUncaptured, rights: findMissingGrants, clock: findClockDifference }

@@ -53,7 +53,7 @@ const allowedMethods = ['GET', 'POST']
  * The name under which all requests of this route are counted. The route has only one name, because requests differ
  * only in their documents.
  */
-const operation = 'GraphQL'
+const countedOperation = 'GraphQL'
 
 /** The media types of answers, the preferred one first. */
 const mediaTypes = ['application/json', 'application/graphql-response+json', eventStreamType]
@@ -108,10 +108,10 @@ export function registerGraphql(
       sendError(request, reply, toGatewayError(error), shown => addCost(request, reply, toErrorsBody(shown))),
     )
     scope.addHook('onRequest', authenticate)
-    refuseOtherMethods(scope, graphqlPath, allowedMethods, { operation })
+    refuseOtherMethods(scope, graphqlPath, allowedMethods, { operation: countedOperation })
     scope.route({
       url: graphqlPath,
-      config: { operation },
+      config: { operation: countedOperation },
       method: allowedMethods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {

@@ -29,7 +29,7 @@ export interface PlatformTable {
   problem: [what: string, remedy: string] | null
 }
 
-/** Returns a name as SQL. */
+/** Quotes an identifier for SQL, and doubles each quotation mark in it. */
 export const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`
 
 /** Returns the name of a table with its schema, as SQL. */

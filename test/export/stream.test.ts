@@ -144,7 +144,7 @@ test('an export that waits for the database ends when its token is revoked, and 
   })
 })
 
-const signups = `/tenants/${tenantId}/marketing-signups`
+const signupsPath = `/tenants/${tenantId}/marketing-signups`
 await platform`
   insert into customer (tenant_id, marketing_opted, address_1)
   select ${tenantId}, true, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
@@ -152,7 +152,7 @@ await platform`
 
 test('an export sends personal data only after the audit has an entry', async () => {
   const { id, secret } = await build.token([tenantId])
-  const open = await openStalled(secret, {}, signups)
+  const open = await openStalled(secret, {}, signupsPath)
   const { exportsOf } = tokenRecordsOf(database)
   expect(await exportsOf(id)).toMatchObject([{ detail: { records: 400 } }])
   open.body.resume()
@@ -165,7 +165,7 @@ test('an export sends personal data only after the audit has an entry', async ()
 test('an export sends no personal data when the audit cannot be written', async () => {
   const secret = await newSecret()
   await platform`alter table gateway.audit_entry rename column detail to renamed`
-  const open = await openExport(origin, secret, signups)
+  const open = await openExport(origin, secret, signupsPath)
   const ended = await open.ended
   await platform`alter table gateway.audit_entry rename column renamed to detail`
   expect(ended).toBe('broken')

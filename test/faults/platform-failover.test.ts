@@ -24,7 +24,7 @@ const venue = '00000000-0000-0000-0000-000000000001'
 const PLATFORM_URL = `postgres://postgres@127.0.0.1:${proxy.port}/shop`
 const environment = { DATABASE_URL: gateway.url('gateway'), PLATFORM_URL, LOG_LEVEL: 'fatal' }
 const write = (statements: string) => current.use('shop', sql => sql.unsafe(statements).simple())
-const card = (no: string) =>
+const insertCardSql = (no: string) =>
   `insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('${no}', '${venue}', 'CODE-${no}', 5000)`
 const follows = (references: string[]) =>
   until(
@@ -40,11 +40,13 @@ test('the copy of the gateway follows a standby that is promoted', async () => {
   await primary.use('postgres', sql => sql`create database shop`)
   await gateway.use('postgres', sql => sql`create database gateway`)
   await write(venuesTables)
-  await write(`insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main'); ${card('A')}; ${card('B')}`)
+  await write(
+    `insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main'); ${insertCardSql('A')}; ${insertCardSql('B')}`,
+  )
   const standby = await startStandby(primary)
   expect(await run(['adopt', 'apply', venuesFolder], environment)).toMatchObject({ code: 0 })
   const service = await serve(environment)
-  await write(card('C'))
+  await write(insertCardSql('C'))
   await follows(['A', 'B', 'C'])
   const [sent] = await primary.use('shop', sql => sql`select pg_current_wal_lsn()::text as position`)
   await until('the standby has the card', () =>
@@ -55,16 +57,16 @@ test('the copy of the gateway follows a standby that is promoted', async () => {
   )
   // The standby never receives these changes, but partners have read them.
   await standby.stop()
-  await write(`${card('D')}; delete from shop."Gift Card" where "No" = 'A'`)
+  await write(`${insertCardSql('D')}; delete from shop."Gift Card" where "No" = 'A'`)
   await follows(['B', 'C', 'D'])
   await primary.stop('SIGQUIT')
   await standby.start()
   await standby.use('shop', sql => sql`select pg_promote()`)
   current = standby
   proxy.cut()
-  await write(card('E'))
+  await write(insertCardSql('E'))
   await follows(['A', 'B', 'C', 'E'])
-  await write(card('F'))
+  await write(insertCardSql('F'))
   await follows(['A', 'B', 'C', 'E', 'F'])
   expect(await run(['verify'], environment)).toMatchObject({ code: 0 })
   await service.stop('SIGKILL')

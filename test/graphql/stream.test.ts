@@ -71,7 +71,7 @@ function send(query: string, token = secret, accept = 'text/event-stream', metho
     : fetch(`${origin}/graphql`, { method, headers, body: JSON.stringify({ query }) })
 }
 
-const edit = async (id: number, changed: { tenants?: number[]; permissions?: [] }) => {
+const changeToken = async (id: number, changed: { tenants?: number[]; permissions?: [] }) => {
   const token = await getToken(pool, id)
   const tenants = changed.tenants?.map(tenantId => ({ tenantId, withDescendants: false })) ?? token.tenants
   await editToken(pool, tester, id, token.revision, { ...token, ...changed, tenants })
@@ -142,7 +142,7 @@ test('a stream continues when grants change: it names lists again that the token
   const { id, secret: own } = await build.token([parent, child])
   const stream = follow({}, own)
   await stream.begun()
-  await edit(id, { tenants: [parent] })
+  await changeToken(id, { tenants: [parent] })
   await until('access changes', () => stream.changes().length === 2, 2_000)
   await build.voucher(child)
   await build.voucher(parent)
@@ -155,7 +155,7 @@ test('a stream continues when grants change: it names lists again that the token
   })
   await until('the list has come', () => stream.names().length === 2, 3_000)
   expect(stream.names()[1]).toBe(`${child} PURCHASED_VOUCHERS`)
-  await edit(id, { permissions: [] })
+  await changeToken(id, { permissions: [] })
   await until('access changes', () => new Set(stream.changes().map(({ access }) => access)).size === 3, 2_000)
   await build.voucher(child)
   await platform`update tenant set name = 'Renamed' where id = ${child}`

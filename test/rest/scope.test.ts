@@ -93,7 +93,7 @@ test('after a change of the tree, a grant with descendants includes the new desc
   await until('the branch is gone', () => answers(403, [top]), maxDelayMs)
 })
 
-test('after an applier deletes a tenant, its grant does not include its former descendants', async () => {
+test('after an applier deletes a tenant, a grant of this tenant does not include its former descendants', async () => {
   const top = await build.tenant()
   const below = await build.tenant({ parent_id: top })
   const reference = `R-${below}`

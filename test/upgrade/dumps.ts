@@ -5,11 +5,11 @@ import { gunzipSync } from 'node:zlib'
 import type postgres from '#postgres'
 import { serviceRole } from '../../src/db/connection/connect.ts'
 import { readMigrationFiles } from '../../src/db/migration/migrations.ts'
-import type { Owner } from '../faults/support/world.ts'
+import type { TenantCaller } from '../faults/support/world.ts'
 
 /** The first line of a dump, which is a comment of SQL. */
 export interface DumpHead {
-  owners: readonly Owner[]
+  owners: readonly TenantCaller[]
   /** The digests of the migrations, by file. */
   migrations: Readonly<Record<string, string>>
   /** The functions and columns that the service uses, in the form of `readPromises`. */

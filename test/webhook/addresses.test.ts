@@ -49,7 +49,7 @@ test('a host name is refused without a connection when any of its addresses is n
   expect(receiver.received).toEqual([])
 })
 
-test('only networks in WEBHOOK_NETWORKS are reached', async () => {
+test('of the networks that are not public, only those in WEBHOOK_NETWORKS are reached', async () => {
   expect(await errorOf(receiver.url, ['127.0.0.0/8', 'fd00::/8'])).toBe(204)
   expect(await errorOf(receiver.url, ['10.0.0.0/8'])).toBe(refused)
 })

@@ -5,7 +5,7 @@ import { OverloadError, toGatewayError, unavailable } from '../../src/http/error
 import { tooSlow } from '../../src/http/limits/deadline.ts'
 import { invalidHttp, unparsedRequests } from '../../src/http/limits/invalid-http.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'
-import { always, describeHeaders, type HeaderName, rate } from './headers.ts'
+import { always, describeHeaders, type HeaderName, rateLimitHeaders } from './headers.ts'
 import { schemaRef } from './json-schema.ts'
 import type { Reference, ResponseObject } from './openapi.ts'
 
@@ -37,41 +37,41 @@ const errorResponses: Record<number, ErrorResponse> = {
   403: {
     name: 'Forbidden',
     description: 'The token lacks the permission of the operation, or is not authorised for the tenant.',
-    headers: [...always, ...rate],
+    headers: [...always, ...rateLimitHeaders],
   },
   404: {
     name: 'NotFound',
     description: 'There is no such tenant, or no such record in the scope of the token at this tenant.',
-    headers: [...always, ...rate],
+    headers: [...always, ...rateLimitHeaders],
   },
   405: {
     name: 'MethodNotAllowed',
     description: 'The path was requested with another method than those in `Allow`.',
-    headers: [...always, ...rate, 'Allow'],
+    headers: [...always, ...rateLimitHeaders, 'Allow'],
   },
   408: {
     name: 'RequestTimeout',
     description: 'The request took too long to arrive.',
     headers: always,
-    sometimes: rate,
+    sometimes: rateLimitHeaders,
     messages: [tooSlow().message],
   },
   413: {
     name: 'ContentTooLarge',
     description: `The body is larger than ${limitText}.`,
-    headers: [...always, ...rate],
+    headers: [...always, ...rateLimitHeaders],
   },
   415: {
     name: 'UnsupportedMediaType',
     description: 'The body is compressed. Send it without `Content-Encoding`.',
-    headers: [...always, ...rate, 'Accept-Encoding'],
+    headers: [...always, ...rateLimitHeaders, 'Accept-Encoding'],
   },
   422: {
     name: 'UnprocessableContent',
     description:
       'The request is not valid: a header, a parameter or the body. `errors` names each field. All fields that are ' +
       'checked together are reported together.',
-    headers: [...always, ...rate],
+    headers: [...always, ...rateLimitHeaders],
   },
   429: {
     name: 'TooManyRequests',
@@ -79,7 +79,7 @@ const errorResponses: Record<number, ErrorResponse> = {
       'The rate limit is exceeded, or a limit of exports. Wait the seconds in `Retry-After`, then repeat the same ' +
       'request: nothing is lost.',
     headers: [...always, 'Retry-After'],
-    sometimes: rate,
+    sometimes: rateLimitHeaders,
     messages: [exportRunningError(1).message, tooManyExportsError(10, 1).message],
   },
   431: {
@@ -92,7 +92,7 @@ const errorResponses: Record<number, ErrorResponse> = {
     name: 'InternalServerError',
     description: 'The service failed. Report the `X-Request-Id`.',
     headers: always,
-    sometimes: rate,
+    sometimes: rateLimitHeaders,
     messages: [toGatewayError(new Error()).message],
   },
   503: {
@@ -101,7 +101,7 @@ const errorResponses: Record<number, ErrorResponse> = {
       'The service or its database cannot answer at the moment. Wait the seconds in `Retry-After`, then repeat the ' +
       'same request.',
     headers: [...always, 'Retry-After'],
-    sometimes: rate,
+    sometimes: rateLimitHeaders,
     messages: [
       unavailable(null).message,
       new OverloadError().message,

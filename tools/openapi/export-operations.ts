@@ -5,7 +5,7 @@ import { lineFormat } from '../../src/http/headers.ts'
 import { bodySchemas } from './bodies.ts'
 import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'
-import { always, describeHeaders, rate } from './headers.ts'
+import { always, describeHeaders, rateLimitHeaders } from './headers.ts'
 import { type JsonSchema, schemaRef } from './json-schema.ts'
 import { bearerScheme, type DocumentParts, idOf, toTemplate, toWords } from './operations.ts'
 import { describePath, describeQuery, permissionSentence, requestIdParameter } from './parameters.ts'
@@ -70,7 +70,7 @@ export function addExports(
         responses: {
           200: {
             description: 'The lines of the export. The schema describes one line.',
-            headers: describeHeaders([...always, ...rate, 'Vary', 'Content-Encoding']),
+            headers: describeHeaders([...always, ...rateLimitHeaders, 'Vary', 'Content-Encoding']),
             content: {
               [lineFormat]: {
                 schema: schemaRef(line),

@@ -45,7 +45,7 @@ export type HeaderName = keyof typeof headers
 export const always: readonly HeaderName[] = ['X-Request-Id', 'Cache-Control']
 
 /** The headers of responses to counted requests (R29). */
-export const rate: readonly HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+export const rateLimitHeaders: readonly HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
 const componentName = (name: string) => name.replaceAll('-', '')
 

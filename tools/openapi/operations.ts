@@ -3,7 +3,7 @@ import { defaultPageSize } from '../../src/domain/paging/page.ts'
 import type { RestOperation } from '../../src/rest/operation.ts'
 import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'
-import { always, describeHeaders, rate } from './headers.ts'
+import { always, describeHeaders, rateLimitHeaders } from './headers.ts'
 import { type JsonSchema, schemaRef, toJsonSchema } from './json-schema.ts'
 import type { OperationObject, PathItem } from './openapi.ts'
 import { describePath, describeQuery, permissionSentence, requestIdParameter } from './parameters.ts'
@@ -84,7 +84,7 @@ export function addOperation(
     responses: {
       200: {
         description: returns,
-        headers: describeHeaders([...always, ...rate, 'Vary', 'Content-Encoding']),
+        headers: describeHeaders([...always, ...rateLimitHeaders, 'Vary', 'Content-Encoding']),
         content: {
           [json]: {
             schema: schemaRef(name),

@@ -4,14 +4,14 @@ import { VoucherGatewayError } from './error.ts'
 import { isObject, parseJson } from './json.ts'
 import { tenantLists } from './reads.ts'
 
-const listEventTypes = ['tenants.changed', ...Object.values(tenantLists).map(({ event }) => event)] as const
+const eventTypesOfLists = ['tenants.changed', ...Object.values(tenantLists).map(({ event }) => event)] as const
 
 /**
  * An event that says that a list of a tenant has changed. It contains no record: read the list at `url`, and its
  * removals.
  */
 export interface ListChangedEvent {
-  type: (typeof listEventTypes)[number]
+  type: (typeof eventTypesOfLists)[number]
   tenant_id: number
   /** The instant from which to read the list and its removals; null when the whole list must be read. */
   updated_since: string | null
@@ -141,7 +141,7 @@ async function isSigned(message: BufferSource, signatures: readonly string[], se
 }
 
 const listEvent: Check<ListChangedEvent> = object<ListChangedEvent>({
-  type: oneOf(...listEventTypes),
+  type: oneOf(...eventTypesOfLists),
   tenant_id: id,
   updated_since: nullable(instant),
   server_time: instant,

@@ -67,7 +67,7 @@ export function findCluster(dataDir: string): { cluster: string; account: Accoun
     fs.symlinkSync(join(home, 'postgres'), link)
   } catch (error) {
     fs.rmdirSync(home)
-    // Another process of this service has done it first.
+    // If another process has already made the link, the error is expected.
     if (!isLink(link)) throw error
   }
   return { cluster: clusterOf(dataDir), account }
@@ -137,7 +137,7 @@ function copyBinaries(native: string, copy: string): void {
     fs.renameSync(draft, copy)
   } catch (error) {
     fs.rmSync(draft, { recursive: true, force: true })
-    // Another process of this service has done it first.
+    // If another process has already made the link, the error is expected.
     if (!fs.existsSync(copy)) throw error
   }
 }

@@ -1,5 +1,5 @@
 -- Returns the new transactions with at most `at_most` notes. Records all other new transactions as large transactions.
--- Stops counting notes above the limit.
+-- Stops counting the notes of a transaction above `at_most`.
 create or replace function gateway.take_transactions(taken pg_snapshot, at_most integer) returns xid8[]
 language sql
 begin atomic

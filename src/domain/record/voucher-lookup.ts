@@ -133,11 +133,11 @@ export const findBy = {
  * the start of the statement. Otherwise, during an upgrade that adds a field and so replaces
  * `gateway.read_present_voucher`, a call of this function would wait for the upgrade and then fail.
  */
-const joinPlacePath =
+const tenantPathJoin =
   'left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
 
 /**
- * Adds to `wanted`, `joinPlacePath` and an `owner_id`: the path of the owner, whether the token is authorised for the
+ * Adds to `wanted`, `tenantPathJoin` and an `owner_id`: the path of the owner, whether the token is authorised for the
  * owner, and whether the two tenants are related (R24). With `offset 0` the statement always reads the grants, so it
  * takes equally long for a voucher out of scope and for an absent voucher.
  */
@@ -176,7 +176,7 @@ function findByName(name: NameColumn) {
         select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
           values ${sql(wanted.map(({ text, at, tokenId, seen }, place) => [place, text, at, tokenId, seen ?? '']))}
         ) as given(place, text, at, token_id, seen)
-      ) as wanted ${sql.unsafe(joinPlacePath)}
+      ) as wanted ${sql.unsafe(tenantPathJoin)}
       left join lateral (
         select id, tenant_id, ${sql.unsafe(column)} as stored from gateway.voucher_entry
         where ${key} = ${sql.unsafe(indexed('text'))} order by ${key}, tenant_id limit ${sql.unsafe(String(maxAtOnce + 1))}
@@ -259,7 +259,7 @@ async function findCrowded(
       from (
         select ${wanted.text}::text as text, ${wanted.at}::bigint as at, ${wanted.tokenId}::bigint as token_id
       ) as given offset 0
-    ) as wanted ${sql.unsafe(joinPlacePath)}
+    ) as wanted ${sql.unsafe(tenantPathJoin)}
     cross join lateral (
       select case when count(*) <= ${most} then coalesce(array_agg(distinct tenant_id), array[at]) end as tenants
       from (

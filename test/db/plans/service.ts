@@ -4,7 +4,7 @@ import { routeStatement, serverCheck, sessionStatement } from '../../../src/db/c
 import type { Pool } from '../../../src/db/sql.ts'
 import { readLastStep, Standby } from '../../../src/db/standby/standby.ts'
 import { findMissingGrants } from '../../../src/doctor/grants.ts'
-import { findUnwritable, requestChecks } from '../../../src/doctor/quick.ts'
+import { findUnwritable, readinessChecks } from '../../../src/doctor/quick.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countEndpoints } from '../../../src/domain/event/endpoint.ts'
 import { createAttemptCounter, createTableCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
@@ -43,7 +43,7 @@ const poolFunctions: [runs: string, run: (pool: Pool) => unknown, excused?: stri
   ['full_pass.report_server_change', reportServerChange],
   ['capture.find_missing', findUncaptured],
   ['grants.find_missing', findMissingGrants],
-  ['step.read_completeness', requestChecks.fill],
+  ['step.read_completeness', readinessChecks.fill],
   ['step.read_state', readStepState],
   ['webhook.count', countEndpoints],
   ['step.delete_passed_notes', deletePassedNotes],

@@ -21,7 +21,7 @@ export interface Operation {
 }
 
 /** A tenant, the token of its caller, and the requests that the caller sends. */
-export interface Owner {
+export interface TenantCaller {
   tenantId: number
   secret: string
   voucherIds: readonly number[]
@@ -33,7 +33,7 @@ type Databases = Pick<FaultServer, 'url' | 'use'>
 
 export interface World {
   database: string
-  owners: readonly Owner[]
+  owners: readonly TenantCaller[]
 }
 
 /** The number of tenants, and the numbers of records per tenant. */
@@ -73,7 +73,7 @@ export async function writeRecords(server: Databases, database: string): Promise
 
 export const createWorld = (server: Databases, database: string): Promise<World> =>
   createMigrated(server, database, async pool => {
-    const owners: Owner[] = []
+    const owners: TenantCaller[] = []
     for (let count = 0; count < size.owners; count++) owners.push(await createOwner(pool))
     return { database, owners }
   })
@@ -84,7 +84,7 @@ export function operationOf({ owners }: World, name: string): Operation {
   return operation
 }
 
-async function createOwner(sql: Pool): Promise<Owner> {
+async function createOwner(sql: Pool): Promise<TenantCaller> {
   const ids = (rows: readonly { id: unknown }[]) => rows.map(({ id }) => Number(id))
   const [tenantId = 0] = ids(await sql`insert into tenant (name) values ('new') returning id`)
   const mark = `owner-${tenantId}-`

@@ -106,7 +106,7 @@ it.each<[string, object, string[]]>([
   }
 })
 
-/** The status of a search by the reason of a resolution; undefined for a voucher that can be redeemed. */
+/** The reasons that a resolution may give for each `status` of a search; undefined: the voucher can be redeemed. */
 const reasons: Record<string, (string | undefined)[]> = {
   ...{ VOID: ['void'], REDEEMED: ['redeemed', 'no_balance'], EXPIRED: ['expired'], NOT_YET_VALID: ['not_yet_valid'] },
   ...{ PART_REDEEMED: [undefined], REDEEMABLE: [undefined] },

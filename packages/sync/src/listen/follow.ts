@@ -20,7 +20,8 @@ interface FollowOptions {
 }
 
 /**
- * The changes since the previous result. With a reason, all lists: the receiver must read each list from its beginning.
+ * The changes since the previous result. When `wholeBecause` has a reason, `changes` names all lists, and the receiver
+ * must read each list from its beginning.
  */
 export interface Followed {
   changes: ListChanges
