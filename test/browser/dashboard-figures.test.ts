@@ -349,7 +349,8 @@ test('the printed dashboard describes its view in words, uses light colours, and
   await page.setViewportSize({ width: 703, height: 1000 })
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
   const heading = await page.locator('.print-heading').innerText()
-  expect(heading).toMatch(/^1 \w+ 20\d\d – \d+ \w+ 20\d\d, amounts in GBP, with the tenants below\./)
+  // In December, the twelve months are of one year.
+  expect(heading).toMatch(/^1 \w+( 20\d\d)? – \d+ \w+ 20\d\d, amounts in GBP, with the tenants below\./)
   expect(await page.locator('figure:visible').count()).toBe(6)
   const controls = page.locator('input:visible, select:visible, summary:visible, .site-header:visible, aside:visible')
   expect(await controls.count()).toBe(0)
@@ -385,8 +386,9 @@ test('each part of the dashboard is accessible and not wider than the screen: wi
 })
 
 // `PICTURES=on npm test -- --project browser` saves the screenshot of the README.
-test.runIf(takesScreenshots)('takes the screenshot for the README', async () => {
-  const { page } = await openFigures('currency=GBP')
-  await page.getByRole('figure', { name: 'Top products' }).waitFor()
-  await saveScreenshot(page, 'dashboard', 1113)
-})
+if (takesScreenshots)
+  test('takes the screenshot for the README', async () => {
+    const { page } = await openFigures('currency=GBP')
+    await page.getByRole('figure', { name: 'Top products' }).waitFor()
+    await saveScreenshot(page, 'dashboard', 1113)
+  })
