@@ -42,7 +42,7 @@ interface GatewayFacts {
   openSchemas: { schema: string; login: string; statement: string }[]
   /** Functions, views and other code of other owners that ran when a mapping was installed. */
   codeOfOthers: { record: string; owner: string; objects: string }[]
-  /** Paused webhooks, without those that an administrator has paused. */
+  /** The webhooks that are paused, but not by an administrator. */
   pausedWebhooks: { id: number; token: number; since: string; pauseReason: PauseReason }[]
 }
 

@@ -16,7 +16,7 @@ await projected(platform)
 /** Returns the `data` of an answer of v1. */
 const readV1 = async (path: string) => (await createClient(app).rest(token, path)).body.data
 
-test('iterating a list returns the records of all its pages, equal to those of v1', async () => {
+test('iterating a list returns the records of all its pages, equal to the records of v1', async () => {
   const records = await collectAll(client.purchasedVouchers(tenant))
   expect(records.map(({ id }) => id)).toEqual(vouchers)
   expect(records.slice(0, 50)).toEqual(await readV1(`/tenants/${tenant}/sales/purchased-vouchers`))

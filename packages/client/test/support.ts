@@ -44,7 +44,7 @@ export async function startProxyWithClient(
   steps: readonly Step[],
 ) {
   const plan = [...steps]
-  /** The first lines of the requests that the proxy received; `passed` has those that it forwarded to the service. */
+  /** The first lines of the requests that the proxy received; `passed` has the lines of the forwarded requests. */
   const arrived: string[] = []
   const passed: string[] = []
   const open = new Set<Socket>()

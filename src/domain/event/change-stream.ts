@@ -34,7 +34,7 @@ export interface StreamRequest {
   after: Instant | null
   /** The tenants whose lists the stream has; null for all tenants of the token. */
   tenantIds: readonly number[] | null
-  /** Returns those of the requested types of records that a token may read. */
+  /** Returns the requested types of records that a token may read. */
   recordsOf: (token: Token) => readonly string[]
 }
 

@@ -31,7 +31,7 @@ const wantedGrants = (sql: Sql, tenants: TenantGrant[], holder: number | null) =
                       where held.token_id = ${holder}::bigint and held.tenant_id = wanted.tenant_id)
   )`
 
-/** A new token. The database does not store the secret, so nobody can read the secret again. */
+/** A new token. The database does not store the secret, so the secret cannot be read again. */
 export interface CreatedToken {
   id: number
   secret: string
